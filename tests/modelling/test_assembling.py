@@ -243,13 +243,13 @@ def test_a_row_with_two_limits_is_two_rows_and_one_without_is_none() -> None:
         "need_upper": [PAIRS[1], PAIRS[4]],
     }
     dense = model.matrix.to_dense()
-    assert [np.flatnonzero(line).tolist() for line in dense] == [[0], [1], [3], [4], [5], [1], [4]]
+    assert [np.flatnonzero(line).tolist() for line in dense] == [[0], [1], [1], [3], [4], [4], [5]]
     cells = model.cells.copy()
     cells[-2:] = [12.0, 13.0]
     changed = replace(model, cells=cells)
     # Only the rows with one limit follow the data.
-    assert changed.rhs_values.tolist() == [15.0, 7.0, 9.0, 4.0, 16.0, 20.0, 30.0]
-    assert changed.matrix.to_dense()[[0, 1, 4, 5], [0, 1, 5, 1]].tolist() == [11.0, 1.0, 11.0, 1.0]
+    assert changed.rhs_values.tolist() == [15.0, 7.0, 20.0, 9.0, 4.0, 30.0, 16.0]
+    assert changed.matrix.to_dense()[[0, 1, 6, 2], [0, 1, 5, 1]].tolist() == [11.0, 1.0, 11.0, 1.0]
 
 
 def test_huge_bounds_are_none_and_huge_figures_are_refused() -> None:

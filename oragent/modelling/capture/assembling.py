@@ -11,6 +11,7 @@ from oragent._base.errors import ModellingError
 from oragent.modelling.capture.families import CapturedGroup, SetPool, group_members
 from oragent.modelling.capture.matching import MatchedFigures, Matcher
 from oragent.modelling.capture.reading import ReadLinks, ReadModel
+from oragent.modelling.data.arrays import Sparse, SplitRows, split_limits
 from oragent.modelling.data.indexed import IndexedModel, ParameterFamily, RowFamily, VariableFamily
 from oragent.modelling.data.links import LinkedVector, Links
 from oragent.modelling.data.model_values import MAX_FIGURE, NO_BOUND, Sense
@@ -18,7 +19,6 @@ from oragent.modelling.data.objectives import IndexedObjective
 from oragent.modelling.data.tolerances import scales_of
 from oragent.modelling.files.parsed_model import UNNAMED
 
-AT_MOST, EQUAL, AT_LEAST = -1, 0, 1
 # Suffix of the family with the upper limits of rows with two limits.
 UPPER = "_upper"
 
@@ -45,7 +45,7 @@ def assemble(read: ReadModel) -> AssembledModel:
     figures = np.concatenate([read.cost, read.values, [read.constant]])
     if (np.abs(figures) > MAX_FIGURE).any():
         raise ModellingError(f"not captured: a coefficient is beyond {MAX_FIGURE:g} in size")
-    read = _split_ranges(read)
+    read, relations, rhs = _split_ranges(read)
     columns = group_members(read.columns, read.column_keys, read.variable_sets, "x")
     rows = group_members(read.rows, read.row_keys, read.row_sets, "row", drops_counters=True)
     pool = SetPool(read)
@@ -53,8 +53,6 @@ def assemble(read: ReadModel) -> AssembledModel:
     families = (_family(VariableFamily, group, pool) for group in columns)
     variables = tuple(replace(family, unit=read.units.get(family.name, "")) for family in families)
     row_families = tuple(_family(RowFamily, group, pool) for group in rows)
-    is_lower = np.isfinite(read.row_low)
-    rhs = np.where(is_lower, read.row_low, read.row_high)
     parts = {
         "cost": read.cost,
         "rhs": rhs,
@@ -63,7 +61,6 @@ def assemble(read: ReadModel) -> AssembledModel:
         "high": _without_huge(read.high),
     }
     parameters, cells, vectors, matched = _link_data(read, pool, parts, variables, row_families)
-    relations = np.where(read.row_low == read.row_high, EQUAL, np.where(is_lower, AT_LEAST, AT_MOST))
     sense = Sense.MAXIMIZE if read.maximize else Sense.MINIMIZE
     unit = read.units.get("objective", "")
     quadratic = read.features.quadratic
@@ -87,7 +84,7 @@ def assemble(read: ReadModel) -> AssembledModel:
         starts=read.starts,
         columns=read.indices.astype(np.int32),
         entries=vectors["entry"],
-        relations=relations.astype(np.int8),
+        relations=relations,
         rhs=vectors["rhs"],
         flat_columns=_flat(read.columns),
         flat_rows=_flat(read.rows),
@@ -106,64 +103,53 @@ def _without_huge(bounds: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(np.abs(bounds) >= NO_BOUND, np.copysign(np.inf, bounds), bounds)
 
 
-def _split_ranges(read: ReadModel) -> ReadModel:
-    """Give each row with two limits a second row for the upper one, and remove rows without limits."""
+def _split_ranges(read: ReadModel) -> tuple[ReadModel, NDArray[np.int8], NDArray[np.float64]]:
+    """Give each row with two limits a second row for the upper one, and remove rows without limits.
+
+    Return the model, and the relations and right-hand sides of its rows.
+    """
     low, high = _without_huge(read.row_low), _without_huge(read.row_high)
     if (low == np.inf).any() or (high == -np.inf).any():
         raise ModellingError("not captured: a row has an infinite right-hand side")
-    has_two = np.isfinite(low) & np.isfinite(high) & (low != high)
-    kept = np.flatnonzero(np.isfinite(low) | np.isfinite(high))
-    extra = np.flatnonzero(has_two)
-    if not len(extra) and len(kept) == len(low):
-        return replace(read, row_low=low, row_high=high)
-    order = np.concatenate([kept, extra])
-    sizes = np.diff(read.starts)[order]
-    starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    places = np.repeat(read.starts[order] - starts[:-1], sizes) + np.arange(starts[-1])
-    new_low = np.concatenate([low[kept], np.full(len(extra), -np.inf)])
-    new_high = np.concatenate([np.where(has_two[kept], np.inf, high[kept]), high[extra]])
-    names = [read.rows[at] for at in kept]
-    names += [f"{read.rows[at]}{UPPER}" if read.rows[at] else "" for at in extra]
-    keys = [read.row_keys[at] for at in kept]
-    for at in extra:
-        key = read.row_keys[at]
-        keys.append(None if key is None else (f"{key[0]}{UPPER}", key[1], key[2]))
-    sets = read.row_sets | {f"{name}{UPPER}": sets for name, sets in read.row_sets.items()}
-    kept_place = np.full(len(low), -1)
-    kept_place[kept] = np.arange(len(kept))
-    kept_entry = np.full(len(read.values), -1)
-    kept_entry[places[: int(starts[len(kept)])]] = np.arange(int(starts[len(kept)]))
-    return replace(
+    split = split_limits(low, high)
+    matrix = Sparse(read.starts.astype(np.int32), read.indices.astype(np.int32), read.values, len(read.columns))
+    rows = matrix.select_rows(split.rows)
+    names, keys = [], []
+    for row, side in zip(split.rows.tolist(), split.sides, strict=True):
+        suffix = UPPER if side == "most" else ""
+        key = read.row_keys[row]
+        names.append(f"{read.rows[row]}{suffix}" if read.rows[row] else "")
+        keys.append(None if key is None else (f"{key[0]}{suffix}", key[1], key[2]))
+    changed = replace(
         read,
         rows=names,
-        row_low=new_low,
-        row_high=new_high,
-        starts=starts,
-        indices=read.indices[places],
-        values=read.values[places],
+        starts=rows.starts.astype(np.int64),
+        indices=rows.columns.astype(np.int64),
+        values=rows.values,
         row_keys=keys,
-        row_sets=sets,
-        links=_move_links(read, kept_place, kept_entry, has_two),
+        row_sets=read.row_sets | {f"{name}{UPPER}": sets for name, sets in read.row_sets.items()},
+        links=_move_links(read, split, rows.starts),
     )
+    return changed, split.relations, split.rhs
 
 
-def _move_links(
-    read: ReadModel, kept_place: NDArray[np.int64], kept_entry: NDArray[np.int64], has_two: NDArray[np.bool_]
-) -> ReadLinks:
+def _move_links(read: ReadModel, split: SplitRows, starts: NDArray[np.int32]) -> ReadLinks:
     """Return references with the new positions of rows and entries, without those of rows with two limits."""
     links = read.links
+    # New position of each row with one limit, else -1.
+    moved = np.full(len(read.rows), -1)
+    for position, (row, side) in enumerate(zip(split.rows.tolist(), split.sides, strict=True)):
+        moved[row] = -1 if side else position
     row_of = np.repeat(np.arange(len(read.rows)), np.diff(read.starts))
-    places, chosen = links.places.copy(), []
+    places = links.places.copy()
     for at, target in enumerate(links.targets):
         place = int(places[at])
-        if target == "rhs" and 0 <= place < len(kept_place):
-            is_dropped, places[at] = bool(has_two[place]), kept_place[place]
-        elif target == "entry" and 0 <= place < len(kept_entry):
-            is_dropped, places[at] = bool(has_two[row_of[place]]), kept_entry[place]
-        else:
-            is_dropped = False
-        if not is_dropped and places[at] >= 0:
-            chosen.append(at)
+        if target == "rhs" and 0 <= place < len(moved):
+            places[at] = moved[place]
+        elif target == "entry" and 0 <= place < len(row_of):
+            row = row_of[place]
+            places[at] = -1 if moved[row] < 0 else starts[moved[row]] + place - read.starts[row]
+    chosen = np.flatnonzero(places >= 0)
     return replace(
         links,
         targets=[links.targets[at] for at in chosen],

@@ -5,10 +5,10 @@ Every part refers to variables by key, which is its position in a model, or its 
 
 import math
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 from oragent._base.errors import ModellingError
 from oragent.modelling.data.display import quoted
@@ -24,6 +24,9 @@ PartKey = TypeVar("PartKey", bound=Hashable, covariant=True)
 Lookup = Callable[[Key], float]
 # Unknown keys in a file are errors.
 STRICT: "ConfigDict" = {"extra": "forbid"}
+# Fields of parts with the key of one variable, and with those of several.
+SINGLE_KEYS = ("first", "second", "binary", "variable", "input", "output")
+MANY_KEYS = ("terms", "members", "inputs")
 
 
 def exceeded(value: float, relation: Relation, rhs: float) -> float:
@@ -33,11 +36,39 @@ def exceeded(value: float, relation: Relation, rhs: float) -> float:
     return below + above
 
 
-@dataclass(frozen=True)
-class QuadraticTerm(Generic[Key]):
-    """The product of two variables, or the square of one, with a coefficient."""
+class _Part(Generic[Key]):
+    """Part of a model. The names of its fields state how they refer to variables."""
 
     __pydantic_config__: ClassVar["ConfigDict"] = STRICT
+
+    def keys(self) -> Iterator[Key]:
+        """The variables in it."""
+        for name, value in vars(self).items():
+            if name in SINGLE_KEYS:
+                yield value
+            elif name in MANY_KEYS:
+                yield from value
+            elif name == "quadratic":
+                for term in value:
+                    yield from term.keys()
+
+    def rekey(self, key: Callable[[Key], NewKey]) -> Any:
+        """Return the part with other keys of variables."""
+        changes: dict[str, object] = {}
+        for name, value in vars(self).items():
+            if name in SINGLE_KEYS:
+                changes[name] = key(value)
+            elif name in MANY_KEYS:
+                is_mapping = isinstance(value, Mapping)
+                changes[name] = {key(k): v for k, v in value.items()} if is_mapping else tuple(map(key, value))
+            elif name == "quadratic":
+                changes[name] = tuple(term.rekey(key) for term in value)
+        return replace(self, **changes)  # type: ignore[type-var]  # every part is a dataclass
+
+
+@dataclass(frozen=True)
+class QuadraticTerm(_Part[Key]):
+    """The product of two variables, or the square of one, with a coefficient."""
 
     first: Key
     second: Key
@@ -46,25 +77,14 @@ class QuadraticTerm(Generic[Key]):
     def __post_init__(self) -> None:
         check_finite(self.value, "a quadratic coefficient")
 
-    @property
-    def keys(self) -> tuple[Key, Key]:
-        """The two variables."""
-        return self.first, self.second
-
-    def rekey(self, key: Callable[[Key], NewKey]) -> "QuadraticTerm[NewKey]":
-        """Return the term with other keys."""
-        return QuadraticTerm(key(self.first), key(self.second), self.value)
-
     def at(self, value: Lookup[Key]) -> float:
         """Return the value of the term at a point."""
         return self.value * value(self.first) * value(self.second)
 
 
 @dataclass(frozen=True)
-class QuadraticRow(Generic[Key]):
+class QuadraticRow(_Part[Key]):
     """Constraint with quadratic terms."""
-
-    __pydantic_config__: ClassVar["ConfigDict"] = STRICT
 
     name: str
     # Linear terms.
@@ -76,17 +96,6 @@ class QuadraticRow(Generic[Key]):
     def __post_init__(self) -> None:
         _check_row(self, "quadratic row")
 
-    def keys(self) -> Iterator[Key]:
-        """The variables in it."""
-        yield from self.terms
-        for term in self.quadratic:
-            yield from (term.first, term.second)
-
-    def rekey(self, key: Callable[[Key], NewKey]) -> "QuadraticRow[NewKey]":
-        """Return the row with other keys."""
-        terms = {key(name): value for name, value in self.terms.items()}
-        return QuadraticRow(self.name, terms, tuple(t.rekey(key) for t in self.quadratic), self.relation, self.rhs)
-
     def violation(self, value: Lookup[Key]) -> float:
         """Return the violation at a point, relative to the size of the summands."""
         parts = [*(a * value(k) for k, a in self.terms.items()), *(term.at(value) for term in self.quadratic)]
@@ -94,10 +103,8 @@ class QuadraticRow(Generic[Key]):
 
 
 @dataclass(frozen=True)
-class Indicator(Generic[Key]):
+class Indicator(_Part[Key]):
     """A linear row that holds when a binary variable is 1, or when it is 0."""
-
-    __pydantic_config__: ClassVar["ConfigDict"] = STRICT
 
     name: str
     binary: Key
@@ -110,16 +117,6 @@ class Indicator(Generic[Key]):
     def __post_init__(self) -> None:
         _check_row(self, "indicator")
 
-    def keys(self) -> Iterator[Key]:
-        """The variables in it."""
-        yield self.binary
-        yield from self.terms
-
-    def rekey(self, key: Callable[[Key], NewKey]) -> "Indicator[NewKey]":
-        """Return the indicator with other keys."""
-        terms = {key(name): value for name, value in self.terms.items()}
-        return Indicator(self.name, key(self.binary), self.active, terms, self.relation, self.rhs)
-
     def violation(self, value: Lookup[Key]) -> float:
         """Return the violation at a point, relative to the size of the summands."""
         if (value(self.binary) > 0.5) is not self.active:
@@ -129,10 +126,8 @@ class Indicator(Generic[Key]):
 
 
 @dataclass(frozen=True)
-class OrderedSet(Generic[Key]):
+class OrderedSet(_Part[Key]):
     """Special ordered set: at most one nonzero member (kind 1), or at most two adjacent ones (kind 2)."""
-
-    __pydantic_config__: ClassVar["ConfigDict"] = STRICT
 
     name: str
     kind: int
@@ -153,14 +148,6 @@ class OrderedSet(Generic[Key]):
         """The members in the order of their weights."""
         return tuple(sorted(self.members, key=lambda member: self.members[member]))
 
-    def keys(self) -> Iterator[Key]:
-        """The variables in it."""
-        yield from self.members
-
-    def rekey(self, key: Callable[[Key], NewKey]) -> "OrderedSet[NewKey]":
-        """Return the set with other keys."""
-        return OrderedSet(self.name, self.kind, {key(name): weight for name, weight in self.members.items()})
-
     def violation(self, value: Lookup[Key]) -> float:
         """Return the largest absolute value that must be 0."""
         sizes = [abs(value(member)) for member in self.order]
@@ -172,27 +159,15 @@ class OrderedSet(Generic[Key]):
 
 
 @dataclass(frozen=True)
-class SemiContinuous(Generic[Key]):
+class SemiContinuous(_Part[Key]):
     """Variable that is 0 or between its bounds."""
-
-    __pydantic_config__: ClassVar["ConfigDict"] = STRICT
 
     variable: Key
 
-    def keys(self) -> Iterator[Key]:
-        """The variable."""
-        yield self.variable
-
-    def rekey(self, key: Callable[[Key], NewKey]) -> "SemiContinuous[NewKey]":
-        """Return the variable with another key."""
-        return SemiContinuous(key(self.variable))
-
 
 @dataclass(frozen=True)
-class PiecewiseLinear(Generic[Key]):
+class PiecewiseLinear(_Part[Key]):
     """Variable that is a piecewise linear function of another one, defined between the first and the last point."""
-
-    __pydantic_config__: ClassVar["ConfigDict"] = STRICT
 
     name: str
     input: Key
@@ -210,14 +185,6 @@ class PiecewiseLinear(Generic[Key]):
             for figure in pair:
                 check_finite(figure, f"piecewise {quoted(self.name)}: a coordinate")
 
-    def keys(self) -> Iterator[Key]:
-        """The variables in it."""
-        yield from (self.input, self.output)
-
-    def rekey(self, key: Callable[[Key], NewKey]) -> "PiecewiseLinear[NewKey]":
-        """Return the part with other keys."""
-        return PiecewiseLinear(self.name, key(self.input), key(self.output), self.points)
-
     def violation(self, value: Lookup[Key]) -> float:
         """Return the distance of the output from the function, or of the input from its range."""
         x, y = value(self.input), value(self.output)
@@ -233,10 +200,8 @@ class PiecewiseLinear(Generic[Key]):
 
 
 @dataclass(frozen=True)
-class Absolute(Generic[Key]):
+class Absolute(_Part[Key]):
     """Variable that is the absolute value of another one."""
-
-    __pydantic_config__: ClassVar["ConfigDict"] = STRICT
 
     name: str
     input: Key
@@ -245,14 +210,6 @@ class Absolute(Generic[Key]):
     def __post_init__(self) -> None:
         require_name(self.name, "an absolute value")
 
-    def keys(self) -> Iterator[Key]:
-        """The variables in it."""
-        yield from (self.input, self.output)
-
-    def rekey(self, key: Callable[[Key], NewKey]) -> "Absolute[NewKey]":
-        """Return the part with other keys."""
-        return Absolute(self.name, key(self.input), key(self.output))
-
     def violation(self, value: Lookup[Key]) -> float:
         """Return the difference, relative to the value."""
         expected = abs(value(self.input))
@@ -260,10 +217,8 @@ class Absolute(Generic[Key]):
 
 
 @dataclass(frozen=True)
-class Extreme(Generic[Key]):
+class Extreme(_Part[Key]):
     """Variable that is the largest or smallest of others and of a constant."""
-
-    __pydantic_config__: ClassVar["ConfigDict"] = STRICT
 
     name: str
     output: Key
@@ -279,15 +234,6 @@ class Extreme(Generic[Key]):
         if not self.inputs:
             raise ModellingError(f"minimum or maximum {quoted(self.name)}: no input; expected one or more variables")
 
-    def keys(self) -> Iterator[Key]:
-        """The variables in it."""
-        yield self.output
-        yield from self.inputs
-
-    def rekey(self, key: Callable[[Key], NewKey]) -> "Extreme[NewKey]":
-        """Return the part with other keys."""
-        return Extreme(self.name, key(self.output), tuple(map(key, self.inputs)), self.largest, self.constant)
-
     def violation(self, value: Lookup[Key]) -> float:
         """Return the difference, relative to the value."""
         values = [value(name) for name in self.inputs] + ([] if self.constant is None else [self.constant])
@@ -296,10 +242,8 @@ class Extreme(Generic[Key]):
 
 
 @dataclass(frozen=True)
-class BinaryProduct(Generic[Key]):
+class BinaryProduct(_Part[Key]):
     """Variable that is the product of binary variables: 1 if all of them are 1."""
-
-    __pydantic_config__: ClassVar["ConfigDict"] = STRICT
 
     name: str
     output: Key
@@ -311,25 +255,14 @@ class BinaryProduct(Generic[Key]):
         if not self.inputs:
             raise ModellingError(f"product {quoted(self.name)}: no input; expected binary variables")
 
-    def keys(self) -> Iterator[Key]:
-        """The variables in it."""
-        yield self.output
-        yield from self.inputs
-
-    def rekey(self, key: Callable[[Key], NewKey]) -> "BinaryProduct[NewKey]":
-        """Return the product with other keys."""
-        return BinaryProduct(self.name, key(self.output), tuple(map(key, self.inputs)))
-
     def violation(self, value: Lookup[Key]) -> float:
         """Return the difference."""
         return abs(value(self.output) - math.prod(value(name) for name in self.inputs))
 
 
 @dataclass(frozen=True)
-class SoftRow(Generic[Key]):
+class SoftRow(_Part[Key]):
     """Row of the model that may be violated at a penalty, in the objective's unit per unit of the row."""
-
-    __pydantic_config__: ClassVar["ConfigDict"] = STRICT
 
     # Key of the row.
     row: Key
@@ -345,15 +278,13 @@ class SoftRow(Generic[Key]):
 
 
 @dataclass(frozen=True)
-class FurtherObjective(Generic[Key]):
+class FurtherObjective(_Part[Key]):
     """An objective in addition to the model's own.
 
     Objectives of the same priority are summed with their weights. Higher priorities are optimised first, and later
     objectives may worsen them by at most the larger of ``slack`` and ``slack_amount``. The model's own objective has
     priority 0 and weight 1. An objective with weight 0 is only computed.
     """
-
-    __pydantic_config__: ClassVar["ConfigDict"] = STRICT
 
     name: str
     terms: Mapping[Key, float] = field(hash=False)
@@ -371,16 +302,6 @@ class FurtherObjective(Generic[Key]):
         for what in ("constant", "weight", "slack", "slack_amount"):
             if check_finite(getattr(self, what), f"goal {quoted(self.name)}: {what}") < 0 and what != "constant":
                 raise ModellingError(f"goal {quoted(self.name)}: {what} is below 0; expected at least 0")
-
-    def keys(self) -> Iterator[Key]:
-        """The variables in it."""
-        yield from self.terms
-
-    def rekey(self, key: Callable[[Key], NewKey]) -> "FurtherObjective[NewKey]":
-        """Return the objective with other keys."""
-        terms = {key(name): value for name, value in self.terms.items()}
-        others = (self.constant, self.weight, self.priority, self.slack, self.slack_amount)
-        return FurtherObjective(self.name, terms, self.sense, *others)
 
     def at(self, value: Lookup[Key]) -> float:
         """Return the value of the objective at a point."""
@@ -424,12 +345,12 @@ class ModelFeatures(Generic[Key]):
     goals: tuple[FurtherObjective[Key], ...] = ()
 
     def __bool__(self) -> bool:
-        return any(getattr(self, each.name) for each in fields(self))
+        return any(vars(self).values())
 
     @property
     def is_linear(self) -> bool:
         """Return True if the only parts are further objectives with weight 0, which are computed but not optimised."""
-        others = any(getattr(self, each.name) for each in fields(self) if each.name != "goals")
+        others = any(parts for name, parts in vars(self).items() if name != "goals")
         return not others and not any(goal.weight for goal in self.goals)
 
     @property
@@ -447,30 +368,15 @@ class ModelFeatures(Generic[Key]):
 
     def keys(self) -> Iterator[Key]:
         """Return the keys of the variables in the features."""
-        for term in self.quadratic:
-            yield from (term.first, term.second)
-        for part in self.parts:
-            yield from part.keys()
-        for semi in self.semi_continuous:
-            yield semi.variable
-        for goal in self.goals:
-            yield from goal.terms
+        for parts in vars(self).values():
+            for part in parts:
+                yield from part.keys()
 
     def rekey(self, column: Callable[[Key], NewKey], row: Callable[[Key], NewKey]) -> "ModelFeatures[NewKey]":
         """Return the same features with other keys of variables and of rows."""
-        return ModelFeatures(
-            quadratic=tuple(part.rekey(column) for part in self.quadratic),
-            quadratic_rows=tuple(part.rekey(column) for part in self.quadratic_rows),
-            indicators=tuple(part.rekey(column) for part in self.indicators),
-            ordered_sets=tuple(part.rekey(column) for part in self.ordered_sets),
-            semi_continuous=tuple(part.rekey(column) for part in self.semi_continuous),
-            piecewise=tuple(part.rekey(column) for part in self.piecewise),
-            absolutes=tuple(part.rekey(column) for part in self.absolutes),
-            extremes=tuple(part.rekey(column) for part in self.extremes),
-            products=tuple(part.rekey(column) for part in self.products),
-            soft_rows=tuple(SoftRow(row(part.row), part.below, part.above) for part in self.soft_rows),
-            goals=tuple(part.rekey(column) for part in self.goals),
-        )
+        parts = {name: tuple(part.rekey(column) for part in parts) for name, parts in vars(self).items()}
+        parts["soft_rows"] = tuple(SoftRow(row(soft.row), soft.below, soft.above) for soft in self.soft_rows)
+        return ModelFeatures(**parts)
 
 
 def _check_row(part: QuadraticRow[Key] | Indicator[Key], what: str) -> None:

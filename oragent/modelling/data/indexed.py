@@ -647,20 +647,23 @@ def _check_features(model: IndexedModel) -> None:
     features, (rows, columns) = model.features, model.shape
     if features.quadratic or features.goals:
         raise ModellingError("features of the model contain terms of an objective: add them to the objective")
-    named = [*features.keys(), *(key for goal in model.objectives for term in goal.quadratic for key in term.keys)]
+    named = [
+        *features.keys(),
+        *(key for goal in model.objectives for term in goal.quadratic for key in (term.first, term.second)),
+    ]
     if any(not 0 <= column < columns for column in named):
         raise ModellingError(f"a feature names a column beyond the {columns} of the model: the model is damaged")
     if any(not 0 <= soft.row < rows for soft in features.soft_rows):
         raise ModellingError(f"a soft row is beyond the {rows} rows of the model: the model is damaged")
-    names = [part.name for part in features.parts]
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ModellingError(f"two features have the name {quoted(twice)}: rename one")
-    whole = model.integer.tolist()
-    low, high = model.low.base.tolist(), model.high.base.tolist()
-    for part in features.indicators:
-        if not whole[part.binary] or low[part.binary] < 0 or high[part.binary] > 1:
-            raise ModellingError(f"indicator {quoted(part.name)}: its variable is not binary")
+    check_unique((part.name for part in features.parts), "features")
+    binaries = [(part.name, part.binary) for part in features.indicators]
+    binaries += [(part.name, column) for part in features.products for column in part.inputs]
+    for name, column in binaries:
+        if not model.integer[column] or model.low.base[column] < 0 or model.high.base[column] > 1:
+            variable = quoted(model.flat_variable_names[column])
+            raise ModellingError(
+                f"{quoted(name)} uses {variable} as a binary variable: expected an integer from 0 to 1"
+            )
 
 
 def _check_families(model: IndexedModel, kind: str, families: Sequence[Family], count: int) -> None:

@@ -175,14 +175,6 @@ def check_records(
     for soft in features.soft_rows:
         if soft.row not in row_names:
             raise ModellingError(f"soft row {quoted(soft.row)}: the model has no such row; expected the name of a row")
-    check_unique([*(part.name for part in features.parts), *(goal.name for goal in features.goals)], "features")
-    binaries = [(part.name, part.binary) for part in features.indicators]
-    binaries += [(part.name, name) for part in features.products for name in part.inputs]
-    for part_name, name in binaries:
-        if not by_name[name].is_within_binary:
-            raise ModellingError(
-                f"{quoted(part_name)} uses {quoted(name)} as a binary variable: expected an integer from 0 to 1"
-            )
 
 
 def _check_known(terms: Mapping[str, float], known: Mapping[str, Variable], where: str) -> None:
