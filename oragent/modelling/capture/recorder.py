@@ -225,6 +225,11 @@ def _number(value: Any) -> float | None:
     return number if math.isfinite(number) else None
 
 
+def find_by_index(kind: Any) -> PositionOf:
+    """Return a function that returns the position of an object of this kind in its model, and None for others."""
+    return lambda value: int(value.index) if isinstance(value, kind) else None
+
+
 def package_version(module: Any, name: str = "") -> str:
     """Return name and version of a library."""
     name = name or module.__name__.partition(".")[0]

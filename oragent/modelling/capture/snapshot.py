@@ -11,6 +11,8 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 FORMAT = 1
+# Solvers treat a bound of this size as infinite.
+NO_BOUND = 1e20
 # Family, labels, and their source.
 MemberKey = tuple[str, list[str], str]
 
@@ -154,6 +156,11 @@ class Snapshot:
 def quadratic_term(first: int, second: int, value: float) -> dict[str, Any]:
     """Return the product of two columns with a coefficient, for features."""
     return {"first": first, "second": second, "value": float(value)}
+
+
+def without_huge(value: float) -> float:
+    """Return a bound or limit, which is infinite for solvers from 1e20 on."""
+    return math.copysign(math.inf, value) if abs(value) >= NO_BOUND else float(value)
 
 
 def _to_plain(value: Any) -> Any:

@@ -52,9 +52,7 @@ class PulpWriter(SourceWriter):
         for side, figure in sides:
             if figure.table:
                 lines.append(self.nested(family, f"{name}[{self.member(family)}].{side} = {self.figure(figure)}"))
-        if family.integer_keys is not None:
-            texts = [repr(key[0] if len(key) == 1 else key) for key in family.integer_keys]
-            lines.append(f"for key in [{', '.join(texts)}]:\n    {name}[key].cat = pulp.LpInteger")
+        lines += self.integer_lines(family, name, "cat = pulp.LpInteger")
         if family.has_unused:
             lines.append(f"m.addVariables({name}.values())")
         return "\n".join(lines)
@@ -130,12 +128,7 @@ class PyomoWriter(SourceWriter):
         if family.low.table or family.high.table:
             bounds = f"lambda m{self._arguments(family)}: ({low}, {high})"
         lines = [f"{self.variable(family.name)} = pe.Var({self._sets(family)}domain={domain}, bounds={bounds})"]
-        if family.integer_keys is not None:
-            texts = [repr(key[0] if len(key) == 1 else key) for key in family.integer_keys]
-            lines.append(
-                f"for key in [{', '.join(texts)}]:\n    {self.variable(family.name)}[key].domain = pe.Integers"
-            )
-        return "\n".join(lines)
+        return "\n".join([*lines, *self.integer_lines(family, self.variable(family.name), "domain = pe.Integers")])
 
     def objective_text(self, expression: str) -> str:
         """Write the objective."""
@@ -193,10 +186,7 @@ class GurobiWriter(SourceWriter):
         else:
             keys = ", ".join(self.set_reference(dim.index_set) for dim in family.dims)
         lines = [f"{name} = m.addVars({keys}, {options}, name={family.name!r})"]
-        if family.integer_keys is not None:
-            texts = [repr(key[0] if len(key) == 1 else key) for key in family.integer_keys]
-            lines.append(f"for key in [{', '.join(texts)}]:\n    {name}[key].VType = gp.GRB.INTEGER")
-        return "\n".join(lines)
+        return "\n".join([*lines, *self.integer_lines(family, name, "VType = gp.GRB.INTEGER")])
 
     def _bound(self, family: LoopVariables, figure: WrittenFigure) -> str:
         if not figure.table or not family.dims:

@@ -5,7 +5,7 @@ rows and a family of variables. Other entries are written as a table.
 """
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -185,11 +185,7 @@ class StructureReader:
     def _dims(self, sets: Sequence[str]) -> tuple[LoopDim, ...]:
         dims: list[LoopDim] = []
         for name in sets:
-            letter, number = self._letters[name], 1
-            while letter in {dim.variable for dim in dims}:
-                number += 1
-                letter = f"{self._letters[name]}{number}"
-            dims.append(LoopDim(letter, name))
+            dims.append(LoopDim(_free(self._letters[name], {dim.variable for dim in dims}), name))
         return tuple(dims)
 
     def _keys(self, family: Family, members: Positions) -> list[tuple[str, ...]] | None:
@@ -225,9 +221,8 @@ class StructureReader:
             not is_used.all(),
         )
 
-    def _key_parts(
-        self, dims: Sequence[LoopDim], family: Family, members: Positions
-    ) -> dict[str, tuple[str, Positions]]:
+    @staticmethod
+    def _key_parts(dims: Sequence[LoopDim], family: Family, members: Positions) -> dict[str, tuple[str, Positions]]:
         """Return set and label position of each loop variable, for each member."""
         return {dim.variable: (dim.index_set, family.keys[members, at]) for at, dim in enumerate(dims)}
 
@@ -372,10 +367,7 @@ class StructureReader:
         options: list[list[BoundPart]] = []
         taken = [dim.variable for dim in rows.dims]
         for at, name in enumerate(variables.sets):
-            letter, number = self._letters[name], 1
-            while letter in taken:
-                number += 1
-                letter = f"{self._letters[name]}{number}"
+            letter = _free(self._letters[name], taken)
             taken.append(letter)
             choices = [BoundPart(letter, name, is_free=True)]
             for position, dim in enumerate(rows.dims):
@@ -427,7 +419,7 @@ class StructureReader:
         parts: tuple[BoundPart, ...],
         entries: "_Entries",
     ) -> Term:
-        bound_dims = {dim.variable: (dim.index_set, family.keys[entries.rows, at]) for at, dim in enumerate(rows.dims)}
+        bound_dims = self._key_parts(rows.dims, family, entries.rows)
         for at, part in enumerate(parts):
             if part.is_free:
                 bound_dims[part.variable] = (part.index_set, variables.keys[entries.columns, at])
@@ -445,10 +437,7 @@ class StructureReader:
         return TableTerm(variables.name, table)
 
     def _free_name(self, name: str) -> str:
-        free, number = name, 1
-        while free in self._taken:
-            number += 1
-            free = f"{name}_{number}"
+        free = _free(name, self._taken, "_")
         self._taken.add(free)
         return free
 
@@ -471,9 +460,14 @@ def _letters(names: Sequence[str]) -> dict[str, str]:
     letters: dict[str, str] = {}
     for name in names:
         first = next((sign.lower() for sign in name if sign.isalpha() and sign.isascii()), "k")
-        letter, number = first, 1
-        while letter in letters.values():
-            number += 1
-            letter = f"{first}_{number}"
-        letters[name] = letter
+        letters[name] = _free(first, letters.values(), "_")
     return letters
+
+
+def _free(name: str, taken: Collection[str], between: str = "") -> str:
+    """Return a name that is not taken, with a number at its end if necessary."""
+    free, number = name, 1
+    while free in taken:
+        number += 1
+        free = f"{name}{between}{number}"
+    return free

@@ -51,13 +51,8 @@ class SourceWriter(ABC):
         self._set_of_family = {family.name: family for family in structure.variables}
         for name in structure.sets:
             self.name("set", name)
-        for kind, names in (
-            ("data", structure.parameters),
-            ("data", structure.tables),
-            ("data", structure.entry_tables),
-        ):
-            for name in names:
-                self.name(kind, name)
+        for name in (*structure.parameters, *structure.tables, *structure.entry_tables):
+            self.name("data", name)
         for family in (*structure.variables, *structure.rows):
             self.name("rows" if isinstance(family, LoopRows) else "variables", family.name)
             for dim in family.dims:
@@ -89,11 +84,11 @@ class SourceWriter(ABC):
         for name, values in structure.tables.items():
             lines.append(f"{self.name('data', name)} = {self.dict_text(values)}")
         for name, table in structure.entry_tables.items():
-            rows = ",\n".join(f"    {_key(key)}: {self.dict_text(cells)}" for key, cells in table.items())
+            rows = ",\n".join(f"    {key_text(key)}: {self.dict_text(cells)}" for key, cells in table.items())
             lines.append(f"{self.name('data', name)} = {{\n{rows},\n}}")
         for family in (*structure.variables, *structure.rows):
             if family.keys is not None:
-                lines.append(f"{self._keys_name(family)} = {_list_text([_key(key) for key in family.keys])}")
+                lines.append(f"{self.keys_name(family)} = {_wrapped('[', list(map(key_text, family.keys)), ']')}")
         if any(self._uses_near(term) for rows in structure.rows for term in rows.terms):
             lines.append(f"\n{NEAR}")
         lines.append(f"\n{self.begin()}")
@@ -130,7 +125,7 @@ class SourceWriter(ABC):
 
     def set_text(self, name: str, labels: Sequence[str]) -> str:
         """Write the labels of a set."""
-        return f"{self.name('set', name)} = {_list_text([repr(label) for label in labels])}"
+        return f"{self.name('set', name)} = {_wrapped('[', [repr(label) for label in labels], ']')}"
 
     def parameter_text(self, name: str, values: Mapping[tuple[str, ...], float]) -> str:
         """Write data."""
@@ -152,7 +147,7 @@ class SourceWriter(ABC):
 
     def dict_text(self, values: Mapping[tuple[str, ...], float]) -> str:
         """Return a dict of numbers by key."""
-        items = [f"{_key(key)}: {number(value, self.infinity)}" for key, value in values.items()]
+        items = [f"{key_text(key)}: {number(value, self.infinity)}" for key, value in values.items()]
         return _wrapped("{", items, "}")
 
     def figure(self, figure: WrittenFigure) -> str:
@@ -175,7 +170,7 @@ class SourceWriter(ABC):
         if not family.dims:
             return []
         if family.keys is not None:
-            return [f"{self.loop_key([dim.variable for dim in family.dims])} in {self._keys_name(family)}"]
+            return [f"{self.loop_key([dim.variable for dim in family.dims])} in {self.keys_name(family)}"]
         return [f"{self.name('loop', dim.variable)} in {self.set_reference(dim.index_set)}" for dim in family.dims]
 
     def comprehension(self, family: LoopFamily) -> str:
@@ -185,6 +180,13 @@ class SourceWriter(ABC):
     def member(self, family: LoopFamily) -> str:
         """Return the key of a family's member in its own loops."""
         return self.loop_key([dim.variable for dim in family.dims])
+
+    def integer_lines(self, family: LoopVariables, variable: str, assignment: str) -> list[str]:
+        """Return a loop that makes some members integers, if only some are."""
+        if family.integer_keys is None:
+            return []
+        keys = ", ".join(map(key_text, family.integer_keys))
+        return [f"for key in [{keys}]:\n    {variable}[key].{assignment}"]
 
     def nested(self, family: LoopFamily, body: str) -> str:
         """Return statements with loops around a body."""
@@ -256,13 +258,10 @@ class SourceWriter(ABC):
             return f"for {shifted} in near({labels}, {variable}, {part.offset})", shifted
         return "", variable
 
-    def _keys_name(self, family: LoopFamily) -> str:
-        kind = "rows" if isinstance(family, LoopRows) else "variables"
-        return self.name("keys", f"{self.name(kind, family.name)}_keys")
-
     def keys_name(self, family: LoopFamily) -> str:
         """Return the name of the list of a family's keys."""
-        return self._keys_name(family)
+        kind = "rows" if isinstance(family, LoopRows) else "variables"
+        return self.name("keys", f"{self.name(kind, family.name)}_keys")
 
 
 def number(value: float, infinity: str = "math.inf") -> str:
@@ -293,15 +292,7 @@ def _added(terms: Sequence[str]) -> str:
 
 def key_text(key: tuple[str, ...]) -> str:
     """Return a key of labels as Python source."""
-    return _key(key)
-
-
-def _key(key: tuple[str, ...]) -> str:
     return repr(key[0]) if len(key) == 1 else repr(key)
-
-
-def _list_text(items: Sequence[str]) -> str:
-    return _wrapped("[", items, "]")
 
 
 def _wrapped(begin: str, items: Sequence[str], end: str) -> str:

@@ -46,19 +46,7 @@ TOP = {"version", "name", "meaning", "sets", "parameters", "variables", "rows", 
 TOP |= {"matrix", "features"}
 NEEDED = {"version", "sets", "parameters", "variables", "rows", "objectives", "cells", "columns", "matrix"}
 FAMILY = {"name", "sets", "keys", "positions", "unit", "meaning", "guessed"}
-OBJECTIVE = {
-    "name",
-    "sense",
-    "cost",
-    "constant",
-    "unit",
-    "meaning",
-    "weight",
-    "priority",
-    "slack",
-    "slack_amount",
-    "quadratic",
-}
+OBJECTIVE = {field.name for field in fields(IndexedObjective)}
 # Keys of the flat form.
 FLAT_MODEL = {"name", "meaning", "sense", "objective", "variables", "rows", "features"}
 FLAT_OBJECTIVE = {field.name for field in fields(Objective)}
@@ -323,35 +311,23 @@ def _read_parameter(entry: object, sizes: Mapping[str, int], limit: int) -> Para
 
 
 def _objective_dict(goal: IndexedObjective) -> dict[str, Any]:
-    return {
-        "name": goal.name,
-        "sense": str(goal.sense),
-        "cost": _linked_dict(goal.cost),
-        "constant": goal.constant,
-        "unit": goal.unit,
-        "meaning": goal.meaning,
-        "weight": goal.weight,
-        "priority": goal.priority,
-        "slack": goal.slack,
-        "slack_amount": goal.slack_amount,
-        "quadratic": [[term.first, term.second, term.value] for term in goal.quadratic],
-    }
+    quadratic = [[term.first, term.second, term.value] for term in goal.quadratic]
+    return vars(goal) | {"sense": str(goal.sense), "cost": _linked_dict(goal.cost), "quadratic": quadratic}
 
 
 def _read_objective(entry: object) -> IndexedObjective:
     data = check_keys(entry, "an objective", OBJECTIVE, {"name", "sense", "cost"})
+    parts: dict[str, Any] = {key: str(data[key]) for key in ("name", "unit", "meaning") if key in data}
+    for key in ("constant", "weight", "slack", "slack_amount"):
+        if key in data:
+            parts[key] = float(_finite([data[key]], f"the {key}")[0])
+    products = (QuadraticTerm(int(first), int(second), value) for first, second, value in data.get("quadratic", ()))
     return IndexedObjective(
-        str(data["name"]),
-        check_choice(Sense, data["sense"], "an objective: sense"),
-        _read_linked(data["cost"], "cost"),
-        float(_finite([data.get("constant", 0.0)], "the constant")[0]),
-        str(data.get("unit", "")),
-        str(data.get("meaning", "")),
-        float(_finite([data.get("weight", 0.0)], "the weight")[0]),
-        int(data.get("priority", 0)),
-        float(_finite([data.get("slack", 0.0)], "the slack")[0]),
-        float(_finite([data.get("slack_amount", 0.0)], "the slack")[0]),
-        tuple(QuadraticTerm(int(first), int(second), value) for first, second, value in data.get("quadratic", ())),
+        **parts,
+        sense=check_choice(Sense, data["sense"], "an objective: sense"),
+        cost=_read_linked(data["cost"], "cost"),
+        priority=int(data.get("priority", 0)),
+        quadratic=tuple(products),
     )
 
 

@@ -5,7 +5,7 @@ must need at most the capacity.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -31,12 +31,16 @@ class Affine:
 
     @classmethod
     def read(cls, expression: Any) -> "Affine":
-        """Read an expression of CP-SAT. A negative reference is one minus its variable."""
+        """Read an expression of CP-SAT."""
+        return cls.sum(expression.vars, expression.coeffs, float(expression.offset))
+
+    @classmethod
+    def sum(cls, references: Iterable[int], factors: Iterable[float], constant: float = 0.0) -> "Affine":
+        """Return a sum of references. A negative reference is one minus its variable."""
         terms: dict[int, float] = {}
-        constant = float(expression.offset)
-        for reference, value in zip(expression.vars, expression.coeffs, strict=True):
-            column, factor = (reference, float(value)) if reference >= 0 else (~reference, -float(value))
-            constant += float(value) if reference < 0 else 0.0
+        for reference, value in zip(references, map(float, factors), strict=False):
+            column, factor = (reference, value) if reference >= 0 else (~reference, -value)
+            constant += value if reference < 0 else 0.0
             terms[column] = terms.get(column, 0.0) + factor
         return cls(terms, constant)
 

@@ -4,6 +4,7 @@ import math
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
+from itertools import repeat
 from typing import Any
 
 from oragent.modelling.capture.recorder import Recorder, package_version
@@ -206,41 +207,22 @@ class _RowWriter:
             self._snapshot.missing.append(f"{kind} constraints")
 
     def _tasks(self, places: Iterable[int]) -> list[Task]:
-        constraints = [self._proto.constraints[place] for place in places]
-        return [
-            Task(
-                Affine.read(constraint.interval.start),
-                Affine.read(constraint.interval.end),
-                list(constraint.enforcement_literal),
-            )
-            for constraint in constraints
-        ]
+        tasks = []
+        for constraint in (self._proto.constraints[place] for place in places):
+            start, end = Affine.read(constraint.interval.start), Affine.read(constraint.interval.end)
+            tasks.append(Task(start, end, list(constraint.enforcement_literal)))
+        return tasks
 
     def _write_literals(self, name: str, literals: Iterable[int], low: float, high: float) -> None:
-        terms, offset = self._sum([(literal, 1.0) for literal in literals])
-        self._snapshot.add_row(name, terms, low - offset, high - offset)
-
-    def _sum(self, pairs: Sequence[tuple[int, float]]) -> tuple[dict[int, float], float]:
-        """Return coefficients by column and a constant. A negative reference is one minus its variable."""
-        terms: dict[int, float] = {}
-        offset = 0.0
-        for literal, value in pairs:
-            column = literal if literal >= 0 else ~literal
-            if literal < 0:
-                offset += value
-                value = -value
-            terms[column] = terms.get(column, 0.0) + value
-        return terms, offset
+        total = Affine.sum(literals, repeat(1.0))
+        self._snapshot.add_row(name, total.terms, low - total.constant, high - total.constant)
 
     def _write_linear(self, name: str, linear: Any, conditions: list[int]) -> None:
         domain = list(linear.domain)
         if len(domain) != 2:
             self._snapshot.missing.append("linear constraints whose domains have gaps, such as !=")
             return
-        terms: dict[int, float] = {}
-        for column, value in zip(linear.vars, linear.coeffs, strict=True):
-            at, factor = (column, float(value)) if column >= 0 else (~column, -float(value))
-            terms[at] = terms.get(at, 0.0) + factor
+        terms = Affine.sum(linear.vars, linear.coeffs).terms
         self._write_row(name, terms, _bound(domain[0]), _bound(domain[1]), conditions)
 
     def _write_row(self, name: str, terms: dict[int, float], low: float, high: float, conditions: list[int]) -> None:
@@ -266,15 +248,9 @@ class _RowWriter:
             # The row always holds.
             return
         # The row written is: terms - room * sum(1 - condition) <= bound.
-        row = dict(terms)
-        switches, offset = self._sum([(~condition, room) for condition in conditions])
-        for column, value in switches.items():
-            row[column] = row.get(column, 0.0) - value
-        limit = bound + offset
-        if is_upper:
-            self._snapshot.add_row(name, row, -math.inf, limit)
-        else:
-            self._snapshot.add_row(name, row, limit, math.inf)
+        row = Affine(terms).minus(Affine.sum((~condition for condition in conditions), repeat(room)))
+        limit = bound - row.constant
+        self._snapshot.add_row(name, row.terms, *((-math.inf, limit) if is_upper else (limit, math.inf)))
 
     def _range(self, terms: dict[int, float]) -> tuple[float, float]:
         least = most = 0.0

@@ -3,15 +3,14 @@
 import math
 from typing import Any
 
-from oragent.modelling.capture.recorder import Recorder
+from oragent.modelling.capture.recorder import Recorder, find_by_index
 from oragent.modelling.capture.recorders.gurobi_features import add_features
-from oragent.modelling.capture.snapshot import MemberKey, Snapshot
+from oragent.modelling.capture.snapshot import MemberKey, Snapshot, without_huge
 from oragent.modelling.capture.tables import flat_key, label_text
 
 STATUSES = {2: "optimal", 3: "infeasible", 4: "infeasible or unbounded", 5: "unbounded", 9: "time limit"}
 # Attributes that count parts which are not captured.
 NOT_CAPTURED = {"NumPWLObjVars": "a piecewise linear objective", "NumScenarios": "scenarios"}
-RELATIONS = {"<": "<=", ">": ">=", "=": "="}
 
 
 def install(gurobipy: Any, recorder: Recorder) -> None:
@@ -73,13 +72,9 @@ def _snapshot(
     gurobipy: Any, model: Any, version: str, recorder: Recorder, families: list[tuple[str, str, Any]]
 ) -> Snapshot:
     snapshot = Snapshot(version, model.ModelName or "", model.ModelSense == -1, float(model.ObjCon))
-    found = {what: getattr(model, attribute, None) for attribute, what in NOT_CAPTURED.items()}
-    for what, count in found.items():
-        if count:
-            snapshot.missing.append(what)
-    variables = model.getVars()
-    for variable in variables:
-        low, high = _bound(variable.LB), _bound(variable.UB)
+    snapshot.missing += [what for attribute, what in NOT_CAPTURED.items() if getattr(model, attribute, None)]
+    for variable in model.getVars():
+        low, high = without_huge(variable.LB), without_huge(variable.UB)
         if variable.VType == "B":
             low, high = max(low, 0.0), min(high, 1.0)
         column = snapshot.add_column(
@@ -97,14 +92,8 @@ def _snapshot(
     snapshot.values = matrix.data.tolist()
     snapshot.missing = list(dict.fromkeys(snapshot.missing))
 
-    def find_column(value: Any) -> int | None:
-        return int(value.index) if isinstance(value, gurobipy.Var) else None
-
-    def find_row(value: Any) -> int | None:
-        return int(value.index) if isinstance(value, gurobipy.Constr) else None
-
     given: dict[str, dict[int, MemberKey]] = {"columns": {}, "rows": {}}
-    find = {"columns": find_column, "rows": find_row}
+    find = {"columns": find_by_index(gurobipy.Var), "rows": find_by_index(gurobipy.Constr)}
     held = {id(value) for scope in recorder.places.variable_scopes() for value in list(scope.values())}
     for kind, name, made in families:
         if not name and id(made) not in held:
@@ -113,15 +102,14 @@ def _snapshot(
         _take_family(given[kind], find[kind], name, made)
         recorder.places.place_object(kind, model, made, find[kind])
     _add_matrix_containers(recorder, gurobipy, given, find)
-    automatic = {"columns": snapshot.columns, "rows": snapshot.rows}
-    for names, letter in ((automatic["columns"], "C"), (automatic["rows"], "R")):
+    for names, letter in ((snapshot.columns, "C"), (snapshot.rows, "R")):
         for at, name in enumerate(names):
             if name == f"{letter}{at}":
                 names[at] = ""
-    taken = recorder.fill_keys(snapshot, model, find_column, find_row, (given["columns"], given["rows"]))
-    taken.columns = [name or f"C{at}" for at, name in enumerate(taken.columns)]
-    taken.rows = [name or f"R{at}" for at, name in enumerate(taken.rows)]
-    return taken
+    recorder.fill_keys(snapshot, model, find["columns"], find["rows"], (given["columns"], given["rows"]))
+    snapshot.columns = [name or f"C{at}" for at, name in enumerate(snapshot.columns)]
+    snapshot.rows = [name or f"R{at}" for at, name in enumerate(snapshot.rows)]
+    return snapshot
 
 
 def _take_family(given: dict[int, MemberKey], find: Any, name: str, made: Any) -> None:
@@ -166,10 +154,6 @@ def _name(member: Any, attribute: str) -> str:
         return str(getattr(member, attribute))
     except UnicodeDecodeError:
         return ""
-
-
-def _bound(value: float) -> float:
-    return math.copysign(math.inf, value) if abs(value) >= 1e20 else float(value)
 
 
 def _claim(model: Any) -> tuple[str, float | None, list[float] | None]:

@@ -1,14 +1,13 @@
 """Recorder of highspy."""
 
-import math
 import os
 import sys
 from typing import Any
 
 import numpy as np
 
-from oragent.modelling.capture.recorder import Recorder, package_version
-from oragent.modelling.capture.snapshot import MemberKey, Snapshot, quadratic_term
+from oragent.modelling.capture.recorder import Recorder, find_by_index, package_version
+from oragent.modelling.capture.snapshot import MemberKey, Snapshot, quadratic_term, without_huge
 from oragent.modelling.capture.tables import flat_key, label_text
 
 COLUMN_ADDERS = ("addVariable", "addVar", "addVars", "addCol", "addCols", "addIntegral", "addBinary", "addBinaries")
@@ -22,7 +21,9 @@ def install(highspy: Any, recorder: Recorder) -> None:
     _take_banner(engine)
     keys: dict[int, dict[int, MemberKey]] = {}
     row_keys: dict[int, dict[int, MemberKey]] = {}
-    _watch_families(engine, recorder, keys)
+    for name in ("addVariables", "addIntegrals", "addBinaries"):
+        if hasattr(engine, name):
+            setattr(engine, name, _keyed(getattr(engine, name), recorder, keys))
     _watch_rows(engine, recorder, row_keys)
     recorder.watch_additions(engine, COLUMN_ADDERS, "columns", lambda model: int(model.getNumCol()))
     recorder.watch_additions(engine, ROW_ADDERS, "rows", lambda model: int(model.getNumRow()))
@@ -31,14 +32,8 @@ def install(highspy: Any, recorder: Recorder) -> None:
         _limit(model, recorder)
         taken = _snapshot(highspy, model, version)
         given = keys.get(id(model), {}), row_keys.get(id(model), {})
-
-        def find_column(value: Any) -> int | None:
-            return int(value.index) if isinstance(value, highspy.highs.highs_var) else None
-
-        def find_row(value: Any) -> int | None:
-            return int(value.index) if isinstance(value, highspy.highs.highs_cons) else None
-
-        return recorder.fill_keys(taken, model, find_column, find_row, given)
+        find = find_by_index(highspy.highs.highs_var), find_by_index(highspy.highs.highs_cons)
+        return recorder.fill_keys(taken, model, *find, given)
 
     recorder.watch_solve(engine, ("run", "solve", "optimize", "startSolve"), version, snapshot, _claim)
     for name in ("minimize", "maximize"):
@@ -80,13 +75,6 @@ def _plain(method: Any) -> Any:
     return call
 
 
-def _watch_families(engine: Any, recorder: Recorder, keys: dict[int, dict[int, MemberKey]]) -> None:
-    for name in ("addVariables", "addIntegrals", "addBinaries"):
-        original = getattr(engine, name, None)
-        if original is not None:
-            setattr(engine, name, _keyed(original, recorder, keys))
-
-
 def _keyed(original: Any, recorder: Recorder, keys: dict[int, dict[int, MemberKey]]) -> Any:
     def add(model: Any, *arguments: Any, **named: Any) -> Any:
         before = int(model.getNumCol())
@@ -94,11 +82,7 @@ def _keyed(original: Any, recorder: Recorder, keys: dict[int, dict[int, MemberKe
             made = original(model, *arguments, **named)
         if recorder.is_quiet:
             return made
-        prefix = str(named.get("name_prefix") or "").rstrip("_[( ")
-        if isinstance(made, dict) and prefix:
-            for label, variable in made.items():
-                labels = [label_text(part) for part in flat_key(label)]
-                keys.setdefault(id(model), {})[int(variable.index)] = (prefix, labels, "framework")
+        _note_keys(keys, model, made, named)
         recorder.places.note("columns", model, before, int(model.getNumCol()) - before)
         return made
 
@@ -114,14 +98,19 @@ def _watch_rows(engine: Any, recorder: Recorder, keys: dict[int, dict[int, Membe
             _noting_items(item, model, recorder) if hasattr(item, "__next__") else item for item in arguments
         )
         made = original(model, *arguments, **named)
-        prefix = str(named.get("name_prefix") or "").rstrip("_[( ")
-        if isinstance(made, dict) and prefix:
-            for label, row in made.items():
-                labels = [label_text(part) for part in flat_key(label)]
-                keys.setdefault(id(model), {})[int(row.index)] = (prefix, labels, "framework")
+        _note_keys(keys, model, made, named)
         return made
 
     engine.addConstrs = add
+
+
+def _note_keys(keys: dict[int, dict[int, MemberKey]], model: Any, made: Any, named: dict[str, Any]) -> None:
+    """Note the keys of variables or constraints that were made as a dict with a name."""
+    prefix = str(named.get("name_prefix") or "").rstrip("_[( ")
+    if isinstance(made, dict) and prefix:
+        for label, member in made.items():
+            labels = [label_text(part) for part in flat_key(label)]
+            keys.setdefault(id(model), {})[int(member.index)] = (prefix, labels, "framework")
 
 
 def _noting_items(items: Any, model: Any, recorder: Recorder) -> Any:
@@ -152,12 +141,13 @@ def _snapshot(highspy: Any, model: Any, version: str) -> Snapshot:
     for at in range(count):
         integer = bool(kinds) and kinds[at] in whole
         name = names[at] if at < len(names) else ""
-        snapshot.add_column(name, _bound(low[at]), _bound(high[at]), integer, cost[at])
+        snapshot.add_column(name, without_huge(low[at]), without_huge(high[at]), integer, cost[at])
     snapshot.rows = [row_names[at] if at < len(row_names) else "" for at in range(rows)]
-    snapshot.row_low = list(map(_bound, problem.row_lower_))
-    snapshot.row_high = list(map(_bound, problem.row_upper_))
-    starts, indices, values = (np.asarray(part) for part in _matrix(problem))
-    if problem.a_matrix_.format_ == highspy.MatrixFormat.kColwise:
+    snapshot.row_low = list(map(without_huge, problem.row_lower_))
+    snapshot.row_high = list(map(without_huge, problem.row_upper_))
+    matrix = problem.a_matrix_
+    starts, indices, values = (np.asarray(part) for part in (matrix.start_, matrix.index_, matrix.value_))
+    if matrix.format_ == highspy.MatrixFormat.kColwise:
         columns = np.repeat(np.arange(count), np.diff(starts))
         order = np.argsort(indices, kind="stable")
         starts = np.concatenate([[0], np.cumsum(np.bincount(indices.astype(np.int64), minlength=rows))])
@@ -176,15 +166,6 @@ def _add_hessian(snapshot: Snapshot, highspy: Any, hessian: Any) -> None:
             factor = 1.0 if is_triangle and rows[place] != column else 0.5
             if values[place]:
                 snapshot.add_feature("quadratic", **quadratic_term(column, int(rows[place]), factor * values[place]))
-
-
-def _matrix(problem: Any) -> tuple[Any, Any, Any]:
-    matrix = problem.a_matrix_
-    return matrix.start_, matrix.index_, matrix.value_
-
-
-def _bound(value: float) -> float:
-    return math.copysign(math.inf, value) if abs(value) >= 1e20 else float(value)
 
 
 def _claim(result: Any, model: Any, *arguments: Any, **named: Any) -> tuple[str, float | None, list[float] | None]:
