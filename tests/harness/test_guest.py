@@ -294,9 +294,11 @@ def test_the_time_of_all_calls_is_bounded_but_for_the_first(guest_of) -> None:
     assert guest.heuristic_seconds < 0.2
     guest(0.15)
     guest.where = "size 100, instance 7"
-    with pytest.raises(CandidateError, match=r"took 0\.\d+ s of 0\.3 s of CPU time, most of it at size 100") as caught:
+    with pytest.raises(CandidateError) as caught:
         guest(60)
     assert caught.value.status == "timeout"
+    assert "0.3 s" in str(caught.value)
+    assert guest.place_seconds["size 100"] > guest.place_seconds["size 20"] > 0
 
 
 COMPILES = """import time
@@ -327,13 +329,12 @@ def test_a_first_call_out_of_time_tells_compilation_from_search(
         monkeypatch.setattr(Guest, "_watch_call", lambda *_: None)
     guest = guest_of(COMPILES)
     guest.heuristic_s, guest.where = 4.0, "size 20, instance 0"
-    told = r"it took ([\d.]+) s, of which imports and compilation took ([\d.]+) s"
-    with pytest.raises(CandidateError, match=told) as caught:
+    with pytest.raises(CandidateError, match=r"compilation took about ([\d.]+) s") as caught:
         guest(what)
     assert caught.value.status == "timeout"
-    whole_s, start_s = map(float, re.search(told, str(caught.value)).groups())  # type: ignore[union-attr]
-    assert whole_s > 4.2
-    assert 0.5 <= start_s < whole_s - 0.5
+    (start_s,) = map(float, re.findall(r"about ([\d.]+) s", str(caught.value)))
+    assert 0.5 <= start_s < guest.cpu_s - 0.5
+    assert guest.cpu_s > 4.2
 
 
 @pytest.mark.slow
