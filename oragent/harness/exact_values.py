@@ -82,24 +82,29 @@ class DistantGenerator:
 DRAWING = (np.random.Generator, np.random.RandomState, random.Random, DistantGenerator)
 
 
+class SentFunctions(list[Any]):
+    """Functions and generators of the sender, by number.
+
+    Args:
+        may_call: Function that returns True if the receiver may call a function of this name.
+    """
+
+    def __init__(self, may_call: Callable[[str], bool] = lambda name: True) -> None:
+        super().__init__()
+        self.may_call = may_call
+
+
 class ExactArrays(FrameArrays):
     """Arrays of a frame with values of further types.
 
     Args:
-        functions: Functions and generators of the sender, by number. Frames of one call share the list. None means that
-            functions cannot be sent.
+        functions: Functions of the sender, which frames of one call share. None means that functions cannot be sent.
         call_back: Function that makes a callback, or None if none can be received.
-        may_call: Function that returns True if the receiver may call a function of this name.
     """
 
-    def __init__(
-        self,
-        functions: list[Any] | None = None,
-        call_back: CallBack | None = None,
-        may_call: Callable[[str], bool] = lambda name: True,
-    ) -> None:
+    def __init__(self, functions: SentFunctions | None = None, call_back: CallBack | None = None) -> None:
         super().__init__()
-        self.functions, self._call_back, self._may_call = functions, call_back, may_call
+        self.functions, self._call_back = functions, call_back
 
     def to_tag(self, value: Any) -> dict[str, Any] | None:
         """Return the tag of a value that is not plain, or None for the usual one."""
@@ -129,7 +134,7 @@ class ExactArrays(FrameArrays):
             return None
         if callable(value):
             name = str(getattr(value, "__qualname__", kind.__name__))
-            if not self._may_call(name):
+            if self.functions is not None and not self.functions.may_call(name):
                 raise FrameError(f"the function {name}, which eval.py does not name among its callbacks")
             return {"function": [self._keep_function(value), name]}
         if isinstance(attributes := getattr(value, "__dict__", None), dict):
@@ -225,7 +230,7 @@ def encode_callback(number: int, method: str, args: tuple[Any, ...], kwargs: dic
     return wire_format.encode({"callback": [number, method, args, kwargs]}, ExactArrays())
 
 
-def serve_callback(content: Any, functions: list[Any]) -> bytes:
+def serve_callback(content: Any, functions: SentFunctions) -> bytes:
     """Make the call that a callback asks for, and encode the answer. An exception of the function is part of it.
 
     Args:

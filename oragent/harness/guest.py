@@ -28,7 +28,7 @@ from oragent.harness.answers import is_same_answer
 from oragent.harness.code_memory import CodeMemory
 from oragent.harness.compiled_code import may_compile
 from oragent.harness.compiling import CompilingProcess, make_example
-from oragent.harness.exact_values import ExactArrays
+from oragent.harness.exact_values import ExactArrays, SentFunctions
 from oragent.harness.hardening import read_mark
 from oragent.harness.kept_arrays import write_arrays
 from oragent.harness.process import DirectForker, GuestProcess, RunGuest, Spare
@@ -274,13 +274,13 @@ class Guest:
             FrameError: An argument cannot be sent, or the call comes from a callback of another one.
             CandidateError: As for a call.
         """
-        functions: list[Any] = []
+        functions = SentFunctions(self._may_call)
         content = {"name": name, "args": args, "kwargs": kwargs, "exact": True}
         if files is not None:
             content["files"] = files
         if self.trial is not None:
             content["trial"] = True
-        request = wire_format.encode(content, ExactArrays(functions, may_call=self._may_call))
+        request = wire_format.encode(content, ExactArrays(functions))
         with self._lock:
             self._check_may_call()
             if self._is_calling:
@@ -545,7 +545,7 @@ class Guest:
         return self._main
 
     def _ask_process(
-        self, process: GuestProcess, request: bytes, *, is_call: bool = True, functions: list[Any] | None = None
+        self, process: GuestProcess, request: bytes, *, is_call: bool = True, functions: SentFunctions | None = None
     ) -> Any:
         begun = time.perf_counter()
         try:

@@ -26,7 +26,7 @@ from oragent._base.protocol import Status
 from oragent.harness.candidate_loading import load_functions, render_traceback
 from oragent.harness.code_memory import CodeMemory
 from oragent.harness.compiled_code import CompiledCode, ignore_cache_option, may_ask_cache, may_compile
-from oragent.harness.exact_values import CallBack, ExactArrays, encode_callback, read_callback_answer
+from oragent.harness.exact_values import CallBack, ExactArrays, SentFunctions, encode_callback, read_callback_answer
 from oragent.harness.hardening import wrap_function
 from oragent.harness.kept_arrays import read_kept
 from oragent.harness.native import Library
@@ -324,7 +324,7 @@ def _answer_request(candidate: _Candidate, request: dict[str, Any]) -> bytes:
 
 
 def _encode_arguments(request: dict[str, Any]) -> bytes:
-    return wire_format.encode([request["args"], request["kwargs"]], ExactArrays([]))
+    return wire_format.encode([request["args"], request["kwargs"]], ExactArrays(SentFunctions()))
 
 
 def _encode_exception(problem: BaseException, candidate: _Candidate) -> bytes:

@@ -24,7 +24,7 @@ from oragent.harness import wire_format
 from oragent._base.errors import CandidateError, OragentError, SandboxError
 from oragent._base.protocol import Status
 from oragent._base.text_format import CappedOutput
-from oragent.harness.exact_values import ExactArrays, serve_callback
+from oragent.harness.exact_values import ExactArrays, SentFunctions, serve_callback
 from oragent.harness.guest_main import EXIT_OF_MEMORY, EXIT_UNCONFINED, OUT_OF_MEMORY, prepare_process
 from oragent.sandbox.isolation import kernel, process_usage
 from oragent.sandbox.isolation.guest import Confinement, enter_guest_namespace
@@ -245,7 +245,7 @@ class GuestProcess:
         look: Callable[[], None],
         *,
         is_call: bool = True,
-        functions: list[Any] | None = None,
+        functions: SentFunctions | None = None,
     ) -> Any:
         """Send a request and wait for its answer.
 
@@ -291,7 +291,7 @@ class GuestProcess:
             os.close(self._reader)
             self._reader = -1
 
-    def _read_answer(self, functions: list[Any] | None) -> Any:
+    def _read_answer(self, functions: SentFunctions | None) -> Any:
         try:
             buffer = self._fill_buffer(bytearray(), wire_format.HEAD.size)
             whole = wire_format.frame_length(buffer)

@@ -27,7 +27,13 @@ from oragent.harness import wire_format
 from oragent._base.ast_utils import tree_of
 from oragent._base.errors import CandidateError, ProblemError
 from oragent._base.protocol import Status
-from oragent.harness.exact_values import ExactArrays, encode_callback, read_callback_answer, serve_callback
+from oragent.harness.exact_values import (
+    ExactArrays,
+    SentFunctions,
+    encode_callback,
+    read_callback_answer,
+    serve_callback,
+)
 from oragent.harness.guest import Guest
 from oragent.harness.wire_format import FrameError
 from oragent.programs import regions
@@ -216,7 +222,7 @@ class Connection:
         Raises:
             RuntimeError: The call failed, or the scorer has ended.
         """
-        functions: list[Any] = []
+        functions = SentFunctions()
         self.send(wire_format.encode({"name": name, "args": args, "kwargs": kwargs}, ExactArrays(functions)))
         answer = self.receive()
         while answer is not None and "callback" in answer:

@@ -13,7 +13,7 @@ import pytest
 
 from oragent.harness import Guest, wire_format
 from oragent._base.errors import CandidateError
-from oragent.harness.exact_values import ExactArrays, Record, serve_callback
+from oragent.harness.exact_values import ExactArrays, Record, SentFunctions, serve_callback
 from oragent.harness.wire_format import FrameError
 
 PROGRAM = """
@@ -75,12 +75,22 @@ def fail() -> float:
     return 1 / 0
 
 
+def lend() -> list[Any]:
+    return [hex]
+
+
+def sent(function: Any) -> SentFunctions:
+    functions = SentFunctions()
+    functions.append(function)
+    return functions
+
+
 @pytest.fixture(scope="module")
 def guest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guest]:
     path = tmp_path_factory.mktemp("program") / "heuristic.py"
     path.write_text(PROGRAM)
     with Guest(path, FUNCTIONS[0], functions=FUNCTIONS[1:]) as guest:
-        guest.callbacks = (square.__qualname__, fail.__qualname__)
+        guest.callbacks = (square.__qualname__, fail.__qualname__, lend.__qualname__)
         yield guest
 
 
@@ -183,6 +193,11 @@ def test_a_function_that_is_not_named_stays_at_home(call: Any, value: Any) -> No
         call("same", value)
 
 
+def test_a_callback_lends_no_other_function(call: Any) -> None:
+    with pytest.raises(CandidateError, match="hex"):
+        call("apply", lend)
+
+
 def test_a_trial_names_the_functions_that_are_passed_and_refuses_changed_arguments(
     call: Any, guest: Guest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -197,7 +212,7 @@ def test_a_trial_names_the_functions_that_are_passed_and_refuses_changed_argumen
 
 def test_a_masked_array_is_refused_where_its_mask_would_be_lost(call: Any) -> None:
     masked = np.ma.masked_array([1.0, 2.0], mask=[True, False])
-    for arrays in (ExactArrays([]), None):
+    for arrays in (ExactArrays(SentFunctions()), None):
         with pytest.raises(FrameError, match="mask"):
             wire_format.encode({"a": [masked]}, arrays)
     with pytest.raises(CandidateError, match="mask"):
@@ -232,10 +247,10 @@ def test_a_generator_of_the_standard_library_is_passed(call: Any) -> None:
 def test_the_state_of_a_passed_generator_stays_closed(call: Any) -> None:
     with pytest.raises(CandidateError, match="bit_generator"):
         call("steal", np.random.default_rng(7))
-    frame = serve_callback([0, "__init__", (), {}], [np.random.default_rng(7)])
+    frame = serve_callback([0, "__init__", (), {}], sent(np.random.default_rng(7)))
     assert "problem" in wire_format.decode_frame(frame)
     for name, kind in (("set_state", np.random.RandomState), ("getstate", random.Random), ("setstate", random.Random)):
-        frame = serve_callback([0, name, (), {}], [kind(7)])
+        frame = serve_callback([0, name, (), {}], sent(kind(7)))
         assert "problem" in wire_format.decode_frame(frame)
 
 
@@ -252,9 +267,9 @@ def test_a_function_cannot_be_returned(call: Any) -> None:
 
 def test_what_cannot_be_sent_is_named() -> None:
     with pytest.raises(FrameError, match="module"):
-        wire_format.encode(Item("a", np), ExactArrays([]))
+        wire_format.encode(Item("a", np), ExactArrays(SentFunctions()))
     with pytest.raises(FrameError, match="generator"):
-        wire_format.encode((number for number in range(3)), ExactArrays([]))
+        wire_format.encode((number for number in range(3)), ExactArrays(SentFunctions()))
 
 
 @pytest.mark.parametrize(
