@@ -96,9 +96,8 @@ def solve(
         publish_result(plan_dict(plan))
         raise typer.Exit(SOLVED if plan.status.has_point else UNSOLVED)
     from oragent.modelling.command import SolveFileRequest, solve_file
-    from oragent.modelling.files.solution_json import solution_dict
 
     request = SolveFileRequest(model, explain, inverse, out, limits)
     solution = solve_file(request, console)
-    publish_result(solution_dict(solution))
+    publish_result(solution)
     raise typer.Exit(SOLVED if solution.status.has_point else UNSOLVED)

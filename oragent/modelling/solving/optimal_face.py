@@ -13,7 +13,7 @@ from typing import Any
 import highspy
 import numpy as np
 
-from oragent.modelling.data.arrays import Arrays, Sparse, Vector
+from oragent.modelling.data.arrays import Arrays, Vector
 from oragent.modelling.data.model_values import Sense
 from oragent.modelling.solving.array_solving import NOISE
 from oragent.modelling.solving.highs import as_highs_model, quiet_engine
@@ -62,6 +62,8 @@ class OptimalFace:
         self._at_low, self._at_high = _at_limits(point, arrays.low, arrays.high)
         self._row_at_low, self._row_at_high = _at_limits(activities, arrays.row_low, arrays.row_high)
         self._duals = duals
+        # The last duals with the model of their optimal points and its solver.
+        self._last: tuple[Vector, Arrays, Any] | None = None
 
     @property
     def is_nondegenerate(self) -> bool:
@@ -108,56 +110,50 @@ class OptimalFace:
         return self._slopes(costs, float(self._cost[column]))
 
     def _slopes(self, costs: Mapping[int, float], constant: float) -> Slopes | None:
-        if not costs:
-            return self._both(constant, constant, None, None)
-        ends = _optimise(self._dual_engine, costs)
+        ends = _optimise(self._dual_engine, costs) if costs else Slopes(0.0, 0.0)
         if ends is None:
             return None
-        return self._both(constant + ends[0].value, constant + ends[1].value, ends[0].point, ends[1].point)
-
-    def _both(self, less: float, more: float, duals_less: Vector | None, duals_more: Vector | None) -> Slopes:
         sign = self._sign
-        return Slopes(
-            sign * less,
-            sign * more,
-            None if duals_less is None else sign * duals_less,
-            None if duals_more is None else sign * duals_more,
-        )
+        duals = [None if part is None else sign * part for part in (ends.duals_less, ends.duals_more)]
+        return Slopes(sign * (constant + ends.less), sign * (constant + ends.more), *duals)
 
     def value_ends(self, column: int) -> tuple[float, float] | None:
         """Return the least and the largest value of a variable in all optimal points; None if unknown."""
         if self.duals is None:
             return None
-        return _ends(optimal_points(self.arrays, self.duals), column)
+        _, engine = self._optimal_points(self.duals)
+        ends = _optimise(engine, {column: 1.0})
+        return None if ends is None else (ends.less, ends.more)
+
+    def _optimal_points(self, duals: Vector) -> tuple[Arrays, Any]:
+        """Return the model of all points that are optimal with some duals, and a solver of it, or None."""
+        if self._last is None or not np.array_equal(self._last[0], duals):
+            points = optimal_points(self.arrays, duals)
+            free = replace(points.without_objective(), sense=Sense.MINIMIZE)
+            self._last = duals, points, _feasible_engine(free)
+        return self._last[1:]
 
     def rhs_interval(self, row: int, duals: Vector) -> tuple[float, float] | None:
         """Return the right-hand sides of a row for which some duals stay optimal; None if unknown."""
         limit = self.arrays.row_low[row] if np.isfinite(self.arrays.row_low[row]) else self.arrays.row_high[row]
-        return _shifted(optimal_points(self.arrays, duals), row, float(limit))
+        return _row_interval(*self._optimal_points(duals), row, float(limit))
 
     def bound_interval(self, column: int, duals: Vector) -> tuple[float, float] | None:
         """Return the values of the bound at which a variable is for which some duals stay optimal; None if unknown."""
-        face, arrays = optimal_points(self.arrays, duals), self.arrays
+        (points, engine), arrays = self._optimal_points(duals), self.arrays
+        if engine is None:
+            return None
         is_low = bool(self._at_low[column])
         limit = float(arrays.low[column] if is_low else arrays.high[column])
-        is_fixed = face.low[column] == face.high[column]
-        low, high = face.low.copy(), face.high.copy()
-        low[column], high[column] = (-np.inf, arrays.high[column]) if is_low else (arrays.low[column], np.inf)
-        bound = Sparse.from_entries([0], [column], [1.0], (1, len(low)))
-        ends = (limit if is_low or is_fixed else -np.inf, limit if not is_low or is_fixed else np.inf)
-        shifted = replace(
-            face,
-            low=low,
-            high=high,
-            matrix=face.matrix.stack_rows(bound),
-            row_low=np.append(face.row_low, ends[0]),
-            row_high=np.append(face.row_high, ends[1]),
-        )
-        return _shifted(shifted, len(face.row_low), limit)
+        low, high = points.low[column], points.high[column]
+        engine.changeColBounds(column, *((-np.inf, arrays.high[column]) if is_low else (arrays.low[column], np.inf)))
+        ends = _optimise(engine, {column: 1.0})
+        engine.changeColBounds(column, low, high)
+        return _interval(ends, limit, is_low or low == high, not is_low or low == high)
 
     def cost_interval(self, column: int) -> tuple[float, float] | None:
         """Return the objective coefficients of a variable for which the point stays optimal; None if unknown."""
-        ends = _shifted(self._dual_arrays(), column, float(self._cost[column]))
+        ends = _row_interval(self._dual_arrays(), self._dual_engine, column, float(self._cost[column]))
         if ends is None or self._sign > 0:
             return ends
         return -ends[1], -ends[0]
@@ -185,34 +181,24 @@ def _at_limits(values: Vector, low: Vector, high: Vector) -> tuple[np.ndarray, n
     return values - low <= near, high - values <= near
 
 
-def _shifted(arrays: Arrays, row: int, limit: float) -> tuple[float, float] | None:
+def _row_interval(arrays: Arrays, engine: Any, row: int, limit: float) -> tuple[float, float] | None:
     """Return the values to which the limits of a row can move together, from ``limit``, with a feasible point."""
-    count = len(arrays.cost)
-    shift = Sparse.from_entries([row], [0], [-1.0], (len(arrays.row_low), 1))
-    shifted = replace(
-        arrays,
-        cost=np.append(arrays.cost, 0.0),
-        low=np.append(arrays.low, -np.inf),
-        high=np.append(arrays.high, np.inf),
-        integer=np.append(arrays.integer, False),
-        matrix=arrays.matrix.stack_columns(shift),
-    )
-    ends = _ends(shifted, count)
-    return None if ends is None else (limit + min(ends[0], 0.0), limit + max(ends[1], 0.0))
+    if engine is None:
+        return None
+    entries = slice(arrays.matrix.starts[row], arrays.matrix.starts[row + 1])
+    costs = dict(zip(arrays.matrix.columns[entries].tolist(), arrays.matrix.values[entries].tolist(), strict=True))
+    low, high = arrays.row_low[row], arrays.row_high[row]
+    engine.changeRowBounds(row, -np.inf, np.inf)
+    ends = _optimise(engine, costs)
+    engine.changeRowBounds(row, low, high)
+    return _interval(ends, limit, np.isfinite(low), np.isfinite(high))
 
 
-def _ends(arrays: Arrays, column: int) -> tuple[float, float] | None:
-    engine = _feasible_engine(replace(arrays.without_objective(), sense=Sense.MINIMIZE))
-    ends = _optimise(engine, {column: 1.0})
-    return None if ends is None else (ends[0].value, ends[1].value)
-
-
-@dataclass(frozen=True)
-class _End:
-    """An optimum, infinite without a limit, and its point, which is None then."""
-
-    value: float
-    point: Vector | None
+def _interval(ends: Slopes | None, limit: float, is_least: bool, is_most: bool) -> tuple[float, float] | None:
+    """Return the values that a limit of a sum can have, from the least and the largest sum without that limit."""
+    if ends is None:
+        return None
+    return min(ends.less, limit) if is_most else -np.inf, max(ends.more, limit) if is_least else np.inf
 
 
 def _feasible_engine(arrays: Arrays) -> Any:
@@ -223,12 +209,13 @@ def _feasible_engine(arrays: Arrays) -> Any:
     return engine if engine.getModelStatus() == _STATUS.kOptimal else None
 
 
-def _optimise(engine: Any, costs: Mapping[int, float]) -> tuple[_End, _End] | None:
-    """Return the least and the largest sum of some costs over the points of an engine; None if unknown."""
+def _optimise(engine: Any, costs: Mapping[int, float]) -> Slopes | None:
+    """Return the least and the largest sum of some costs over the points of an engine, and such points, or None."""
     if engine is None:
         return None
     columns, values = np.array(list(costs), dtype=np.int32), np.array(list(costs.values()), dtype=float)
-    ends = []
+    ends: list[float] = []
+    points: list[Vector | None] = []
     for sign in (1.0, -1.0):
         engine.changeColsCost(len(columns), columns, sign * values)
         engine.run()
@@ -238,9 +225,10 @@ def _optimise(engine: Any, costs: Mapping[int, float]) -> tuple[_End, _End] | No
             engine.run()
         status = engine.getModelStatus()
         if status == _STATUS.kOptimal:
-            point = np.array(engine.getSolution().col_value)
-            ends.append(_End(sign * float(engine.getInfo().objective_function_value), point))
+            ends.append(sign * float(engine.getInfo().objective_function_value))
+            points.append(np.array(engine.getSolution().col_value))
         elif status in (_STATUS.kUnbounded, _STATUS.kUnboundedOrInfeasible):
-            ends.append(_End(-sign * np.inf, None))
+            ends.append(-sign * np.inf)
+            points.append(None)
     engine.changeColsCost(len(columns), columns, np.zeros(len(columns)))
-    return (ends[0], ends[1]) if len(ends) == 2 else None
+    return Slopes(ends[0], ends[1], points[0], points[1]) if len(points) == 2 else None
