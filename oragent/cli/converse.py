@@ -48,7 +48,7 @@ def converse(
     from oragent.converse.conversation_request import ConversationRequest
     from oragent.converse.models.model_files import EXAMPLE, EXPECTED, begin_conversation
     from oragent.converse.models.page_server import serve
-    from oragent.modelling.solving.back_ends import find_solver
+    from oragent.modelling.solving.back_ends.registry import find_solver
 
     if not problem:
         raise ConfigError(f"name a model: expected {EXPECTED}, such as: oragent converse {EXAMPLE}")

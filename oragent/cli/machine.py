@@ -131,14 +131,14 @@ async def _connect_workers(word: str) -> KnownWorkers:
 
 def print_solvers(console: Console) -> None:
     """Print the solvers of optimisation models, or how to install them."""
-    from oragent.modelling.solving.back_ends import list_solvers
+    from oragent.modelling.solving.back_ends.registry import list_solvers
 
     rows = ((listing.name, listing.state) for listing in list_solvers())
     console.print(text_table(("solver", "version, or how to install it"), rows))
 
 
 def _describe_solvers() -> list[dict[str, object]]:
-    from oragent.modelling.solving.back_ends import list_solvers
+    from oragent.modelling.solving.back_ends.registry import list_solvers
 
     return [
         {"name": solver.name, "state": solver.state, "is_installed": solver.is_installed} for solver in list_solvers()

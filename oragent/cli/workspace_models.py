@@ -53,7 +53,7 @@ def _commands(folder: Path, effort: "EffortOptions | None" = None) -> "VerbComma
 
 
 def _build_effort(chosen: dict[str, Any]) -> object:
-    from oragent.modelling.solving.back_ends import find_solver
+    from oragent.modelling.solving.back_ends.registry import find_solver
     from oragent.workspace.settings import EffortOptions
 
     for name in filter(None, (chosen["solver"], chosen["confirm"])):

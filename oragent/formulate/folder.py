@@ -38,7 +38,7 @@ from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.solution import Solution, SolveStatus
 from oragent.modelling.files.model_files import write
 from oragent.modelling.files.solution_json import solution_dict, solution_from_dict
-from oragent.modelling.solving.back_ends import find_solver
+from oragent.modelling.solving.back_ends.registry import find_solver
 from oragent.modelling.solving.model_solving import add_duals
 from oragent.sandbox.sandbox import Sandbox
 

@@ -20,7 +20,7 @@ from oragent.modelling.data.solution import Sensitivity, Solution, SolveStatus, 
 from oragent.modelling.files.model_files import check_ending, write_solution
 from oragent.modelling.opening import open_model, print_note
 from oragent.modelling.operations.outcomes import SolveLimits, compare_outcomes, solution_outcome
-from oragent.modelling.solving.back_ends import find_solver
+from oragent.modelling.solving.back_ends.registry import find_solver
 from oragent.modelling.solving.model_solving import solve
 
 EXPLAIN_CONFLICT = "Add --explain to see which rows and bounds contradict each other, and the least change that helps."

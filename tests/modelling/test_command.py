@@ -15,7 +15,7 @@ from oragent.modelling.data.model_records import Objective, Row, Variable
 from oragent.modelling.data.solution import SolveStatus
 from oragent.modelling.files.model_files import read_point, write
 from oragent.modelling.operations.outcomes import Outcome, SolveLimits, compare_outcomes, solution_outcome
-from oragent.modelling.solving.highs import VERSION
+from oragent.modelling.solving.highs import SOLVER
 from oragent.modelling.solving.model_solving import solve
 from tests.modelling.models import pharmacy, steel
 
@@ -188,7 +188,7 @@ def test_a_broken_file_is_refused_with_its_line(line: str, told: str, tmp_path: 
 
 
 def highs_version() -> tuple[int, ...]:
-    return tuple(map(int, VERSION.split(".")[:2]))
+    return tuple(map(int, SOLVER.removeprefix("HiGHS ").split(".")[:2]))
 
 
 def test_a_second_solver_confirms_or_contradicts(tmp_path: Path) -> None:

@@ -29,8 +29,8 @@ from oragent.modelling.data.model_records import Objective, Row, Variable
 from oragent.modelling.data.model_values import Relation, Sense, VariableKind
 from oragent.modelling.data.solution import SolveStatus
 from oragent.modelling.solving.array_solving import solve_arrays
-from oragent.modelling.solving.back_ends import list_solvers
 from oragent.modelling.solving.back_ends.highs import HighsSolver
+from oragent.modelling.solving.back_ends.registry import list_solvers
 from oragent.modelling.solving.linearise import linearise_model
 from oragent.modelling.solving.model_solving import breaches, solve
 from tests.modelling.models import with_rhs

@@ -16,13 +16,13 @@ from oragent.modelling.files.model_files import write
 from oragent.modelling.operations import ModelSession, SolveLimits, parse_line
 from oragent.modelling.operations.command import read_scenarios, write_scenarios
 from oragent.modelling.operations.explanation import explain
-from oragent.modelling.operations.matching import _agreement
 from oragent.modelling.operations.outcomes import (
     Outcome,
     OutcomePool,
     ScenarioModel,
     bounds_hold,
     close_gap,
+    compare_optima,
     compare_outcomes,
     is_tighter,
 )
@@ -452,7 +452,7 @@ def test_a_confirmed_solve_says_so() -> None:
     ],
 )
 def test_optima_of_two_models_agree_up_to_the_tolerance_of_solvers(first: Outcome, second: Outcome, agree: str) -> None:
-    assert _agreement(first, second) == _agreement(second, first) == agree
+    assert compare_optima(first, second) == compare_optima(second, first) == agree
 
 
 @pytest.mark.parametrize("gains", [True, False])

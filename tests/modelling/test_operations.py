@@ -27,7 +27,7 @@ from oragent.modelling.operations.command import run_lines
 from oragent.modelling.operations.outcomes import bounds_hold
 from oragent.modelling.operations.registry import CHANGES, QUERIES, STATES
 from oragent.modelling.operations.requests import Operation
-from oragent.modelling.references.figures import fill_references, resolve_reference
+from oragent.modelling.references.answer_references import fill_reference
 from tests.modelling import indexed_models as models
 from tests.modelling import truths
 from tests.modelling.indexed_models import CITIES, PRODUCTS, WEEKS
@@ -352,16 +352,13 @@ def test_a_flat_model_has_the_same_answers_by_guessed_families() -> None:
 def test_references_are_filled_in_with_units_and_intervals() -> None:
     session = ModelSession(models.lots(), SolveLimits(gap=0.5, nodes=0))
     session.ask("whatif hours *= 0.97")
-    text = fill_references("it costs {r1.objective.difference} more, {r1.objective.name}", session.results)
+    text = fill_reference("r1.objective.difference", session.results, session.model).text
     figure = session.results["r1"].objective.difference
     assert ("between" in text) == (not figure.is_exact)
     assert "EUR" in text
-    assert resolve_reference("r1.objective.before.unit", session.results) == "EUR"
     for wrong in ("r9.objective", "r1.objective.differenc", "r1.moved[999].family", "r1.__class__", "r1.objective[0]"):
         with pytest.raises(ModellingError):
-            resolve_reference(wrong, session.results)
-    with pytest.raises(ModellingError):
-        fill_references("{r1.objective}", session.results)
+            fill_reference(wrong, session.results, session.model)
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ from oragent.modelling.data.builder import IndexedModelBuilder
 from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.files.model_files import write
 from oragent.modelling.operations import ModelSession, SolveLimits
-from oragent.modelling.operations.matching import match_optima
 from oragent.modelling.operations.points import parse_output
+from oragent.modelling.operations.verifying import match_optima
 
 # Cost to open a site and to serve a client from it.
 RENT = {"Lyon": 30.0, "Nice": 25.0}

@@ -19,8 +19,7 @@ from oragent.modelling.operations.registry import CHANGES, QUERIES, STATES
 from oragent.modelling.operations.requests import WhatIfRequest
 from oragent.modelling.operations.results import AnyResult
 from oragent.modelling.operations.slices import LabelError, fold
-from oragent.modelling.operations.syntax import is_comment, parse_line
-from oragent.modelling.operations.tokens import split_tokens
+from oragent.modelling.operations.syntax import is_comment, parse_line, split_tokens
 from oragent.modelling.references.answer_text import find_problems, make_answer
 from oragent.modelling.references.brief_results import brief_result
 from oragent.modelling.references.reference_text import quote
@@ -61,10 +60,8 @@ DESCRIBE = Tool(
 
 def help_text(topic: str = "") -> str:
     """Return help on all lines, or on those that contain a word."""
-    entries = [(entry.syntax, entry.summary) for entry in QUERIES.values()]
-    entries += [(syntax, (request.__doc__ or "").splitlines()[0]) for request, syntax in CHANGES.values()]
-    entries += [(syntax, (request.__doc__ or "").splitlines()[0]) for request, syntax in STATES.values()]
-    lines = [f"{syntax}: {summary}" for syntax, summary in entries] + list(COMMANDS.values())
+    entries = (*QUERIES.values(), *CHANGES.values(), *STATES.values())
+    lines = [f"{entry.syntax}: {entry.summary}" for entry in entries] + list(COMMANDS.values())
     chosen = [line for line in lines if topic.casefold() in line.casefold()]
     if not chosen:
         raise ModellingError(f"help has nothing on {one_line(topic, 40)!r}: 'help' lists all lines")

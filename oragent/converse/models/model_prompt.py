@@ -34,7 +34,7 @@ def model_prompt(model: IndexedModel, rounds: int, lines: int) -> str:
         "model_agent",
         model=describe_model(model),
         queries="\n".join(queries),
-        changes="\n".join(f"- {syntax}" for _, syntax in CHANGES.values()),
+        changes="\n".join(f"- {entry.syntax}" for entry in CHANGES.values()),
         rounds=rounds,
         lines=lines,
     )

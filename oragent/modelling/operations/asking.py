@@ -7,7 +7,7 @@ import numpy as np
 from oragent._base.errors import ModellingError
 from oragent.modelling.data.arrays import FEASIBLE, Arrays, Vector
 from oragent.modelling.data.display import number, quoted
-from oragent.modelling.data.features import ModelFeatures, QuadraticTerm
+from oragent.modelling.data.features import QuadraticTerm
 from oragent.modelling.data.model_values import Sense
 from oragent.modelling.data.solution import SolveStatus
 from oragent.modelling.data.tolerances import scale_of, scales_of
@@ -15,7 +15,6 @@ from oragent.modelling.operations import requests as ops
 from oragent.modelling.operations.conflicting import conflict_of_trial
 from oragent.modelling.operations.expressions import evaluate_expression
 from oragent.modelling.operations.outcomes import Outcome, ScenarioModel, with_row
-from oragent.modelling.operations.pricing import price_members
 from oragent.modelling.operations.results import (
     AlternativePlan,
     AlternativesResult,
@@ -33,7 +32,7 @@ from oragent.modelling.operations.results import (
     SweepFigures,
     SweepPoint,
 )
-from oragent.modelling.operations.rows import SHOWN_ROWS, binding_rows, row_members
+from oragent.modelling.operations.rows import SHOWN_ROWS, binding_rows, price_members, row_members
 from oragent.modelling.operations.slices import ALL_KINDS, find_objective, find_slice, fold
 from oragent.modelling.operations.stages import SOFT, limit_objective, objective_values, stage_optima
 from oragent.modelling.operations.state import (
@@ -52,7 +51,7 @@ from oragent.modelling.operations.state import (
     stage_changes,
 )
 from oragent.modelling.solving.certificate import is_proven_exactly
-from oragent.modelling.solving.optimal_face import optimal_points
+from oragent.modelling.solving.optimal_face import is_same, optimal_points
 
 # Maximum number of figures in one sweep.
 MAX_FIGURES = 200
@@ -140,7 +139,8 @@ def compare(study: ModelStudy, request: ops.CompareScenariosRequest) -> CompareR
 
 
 def _compare(study: ModelStudy, before: ModelScenario, after: ModelScenario) -> CompareResult:
-    first, second = study.solve(before), study.solve(after)
+    study.solve(before)
+    study.solve(after)
     change = objective_change(study, before, after)
     first, second = before.known.outcome, after.known.outcome
     points = study.last_point(before), study.last_point(after)
@@ -236,9 +236,8 @@ def sweep(study: ModelStudy, request: ops.SweepRequest) -> SweepFigures:
     return solved(study, present, SweepFigures(points=tuple(points), warnings=study.warn(present)))
 
 
-def _solve_arrays(study: ModelStudy, scenario: ModelScenario, arrays: Arrays) -> tuple[Outcome, ModelScenario]:
-    solved = ModelScenario(scenario.changes, scenario.model, ScenarioModel(arrays))
-    return study.solve(solved), solved
+def _solve_arrays(study: ModelStudy, arrays: Arrays) -> Outcome:
+    return study.pool.solve(ScenarioModel(arrays), study.limits)
 
 
 def extreme(study: ModelStudy, request: ops.ExtremeRequest) -> ExtremeResult:
@@ -253,18 +252,16 @@ def extreme(study: ModelStudy, request: ops.ExtremeRequest) -> ExtremeResult:
     sense = Sense.MAXIMIZE if request.direction == "most" else Sense.MINIMIZE
     goal = _with_objective(arrays, cost, constant, sense)
     limits = _objective_limits(study, scenario, request)
-    outcome, scenario_solved = _solve_arrays(study, scenario, _with_objective_limit(goal, arrays, limits[0]))
+    allowed = [goal if limit is None else limit_objective(goal, arrays, limit) for limit in limits]
+    known = ScenarioModel(allowed[0])
+    outcome = study.pool.solve(known, study.limits)
     if outcome.point is None and outcome.status is not SolveStatus.UNBOUNDED:
         raise ModellingError(f"the {request.direction} is not known ({outcome.status}): allow a longer solve")
     low, high = outcome.span()
     if limits[1] != limits[0]:
         # If the optimum is not proven, the distance counts from any figure up to its bound.
-        tight = (
-            None
-            if limits[1] is None
-            else _solve_arrays(study, scenario, _with_objective_limit(goal, arrays, limits[1]))[0]
-        )
-        ends = (-np.inf, np.inf) if tight is None or tight.point is None else tight.span()
+        tight = Outcome(SolveStatus.UNKNOWN) if limits[1] is None else _solve_arrays(study, allowed[1])
+        ends = tight.span()
         low, high = (ends[0], high) if request.direction == "most" else (low, ends[1])
     units = {family.unit for family in model.variables if cost[family.positions].any()}
     at_point = Figure(unit=model.objective.unit)
@@ -276,7 +273,7 @@ def extreme(study: ModelStudy, request: ops.ExtremeRequest) -> ExtremeResult:
         optimum=study.optimum(scenario),
         warnings=study.warn(scenario),
     )
-    return solved(study, scenario_solved, result)
+    return solved(study, replace(scenario, known=known), result)
 
 
 def _objective_limits(
@@ -301,11 +298,6 @@ def _objective_limits(
     return from_point, None if outcome.bound is None else limit(outcome.bound)
 
 
-def _with_objective_limit(goal: Arrays, arrays: Arrays, worst: float | None) -> Arrays:
-    """Return a model with other costs, in which the objective of the first model is at least as good as a figure."""
-    return goal if worst is None else limit_objective(goal, arrays, worst)
-
-
 def alternatives(study: ModelStudy, request: ops.AlternativesRequest) -> AlternativesResult:
     """Find the best solutions that differ in binary variables, or without such variables, other optima.
 
@@ -320,12 +312,12 @@ def alternatives(study: ModelStudy, request: ops.AlternativesRequest) -> Alterna
     while len(points) < request.count + 1:
         if binary.any():
             current = _without_point(current, binary, points[-1])
-            outcome, _ = _solve_arrays(study, scenario, current)
+            outcome = _solve_arrays(study, current)
             point = outcome.point
             complete = point is None and outcome.status is SolveStatus.INFEASIBLE
             proven = proven and outcome.status is not SolveStatus.FEASIBLE
         else:
-            point = _other_optimum(study, scenario, points)
+            point = _other_optimum(study, scenario.known, points)
         if point is None:
             break
         points.append(point)
@@ -359,9 +351,9 @@ def _without_point(arrays: Arrays, binary: np.ndarray, point: Vector) -> Arrays:
     return with_row(arrays, signs, 1.0 - float(ones.sum()), np.inf)
 
 
-def _other_optimum(study: ModelStudy, scenario: ModelScenario, points: list[Vector]) -> Vector | None:
+def _other_optimum(study: ModelStudy, known: ScenarioModel, points: list[Vector]) -> Vector | None:
     """Return an optimum that differs from all points: some members are as small, others as large as possible."""
-    arrays, outcome = scenario.known.arrays, scenario.known.outcome
+    arrays, outcome = known.arrays, known.outcome
     if arrays.integer.any():
         face = limit_objective(arrays, arrays, arrays.worth_at(points[0]))
     elif outcome.row_duals is None or outcome.status is not SolveStatus.OPTIMAL:
@@ -377,7 +369,7 @@ def _other_optimum(study: ModelStudy, scenario: ModelScenario, points: list[Vect
         *((np.where(np.arange(len(mean)) == column, 1.0, 0.0), Sense.MAXIMIZE) for column in unused),
     ]
     for cost, sense in directions:
-        optimum, _ = _solve_arrays(study, scenario, _with_objective(face, cost, 0.0, sense))
+        optimum = _solve_arrays(study, _with_objective(face, cost, 0.0, sense))
         if optimum.point is None or arrays.largest_violation(optimum.point) > FEASIBLE:
             continue
         if all((np.abs(optimum.point - point) > APART * scales_of(point)).any() for point in points):
@@ -393,17 +385,16 @@ def frontier(study: ModelStudy, request: ops.FrontierRequest) -> FrontierResult:
         raise ModellingError(f"frontier of {quoted(first.name)} with itself: name two objectives")
     first_row, second_row = scenario.model.to_arrays(first), scenario.model.to_arrays(second)
     ends = [
-        _lexicographic(study, scenario, first_row, second_row),
-        _lexicographic(study, scenario, second_row, first_row),
+        _lexicographic(study, first_row, second_row),
+        _lexicographic(study, second_row, first_row),
     ]
     best, worst = (second_row.worth_at(end[0]) for end in (ends[1], ends[0]))
-    points = [ends[0]]
-    for share in np.linspace(0, 1, request.count)[1:-1]:
-        limit = worst + share * (best - worst)
-        points.append(_lexicographic(study, scenario, limit_objective(first_row, second_row, float(limit)), second_row))
-    points.append(ends[1])
+    middle = [
+        _lexicographic(study, limit_objective(first_row, second_row, float(limit)), second_row)
+        for limit in np.linspace(worst, best, request.count)[1:-1]
+    ]
     entries: list[FrontierEntry] = []
-    for point, proven, _ in points:
+    for point, proven, _ in (ends[0], *middle, ends[1]):
         figures = [
             Figure.exact(arrays.worth_at(point), goal.unit)
             for arrays, goal in ((first_row, first), (second_row, second))
@@ -422,11 +413,8 @@ def frontier(study: ModelStudy, request: ops.FrontierRequest) -> FrontierResult:
 
 
 def _is_same(first: FrontierEntry, second: FrontierEntry) -> bool:
-    pairs = (
-        (first.first.value or 0.0, second.first.value or 0.0),
-        (first.second.value or 0.0, second.second.value or 0.0),
-    )
-    return all(abs(a - b) <= 1e-6 * scale_of(a) for a, b in pairs)
+    pairs = ((first.first, second.first), (first.second, second.second))
+    return all(is_same(one.value or 0.0, other.value or 0.0) for one, other in pairs)
 
 
 def _with_objective(
@@ -435,23 +423,17 @@ def _with_objective(
     """Return the model with another objective."""
     if arrays.features.soft_rows:
         raise ModellingError(SOFT)
-    features = arrays.features
-    if features:
-        features = replace(features, quadratic=quadratic)
-    elif quadratic:
-        features = ModelFeatures(quadratic=quadratic)
+    features = replace(arrays.features, quadratic=quadratic)
     return replace(arrays, cost=cost, constant=constant, sense=sense, features=features)
 
 
-def _lexicographic(
-    study: ModelStudy, scenario: ModelScenario, first: Arrays, second: Arrays
-) -> tuple[Vector, bool, str]:
+def _lexicographic(study: ModelStudy, first: Arrays, second: Arrays) -> tuple[Vector, bool, str]:
     """Return the point that is best in one objective, then in another, whether both are proven, and the solver."""
-    outcome, _ = _solve_arrays(study, scenario, first)
+    outcome = _solve_arrays(study, first)
     if outcome.point is None or outcome.objective is None:
         raise ModellingError(f"no frontier: one of its solves is {outcome.status}; solve each objective alone first")
     base = _with_objective(first, second.cost, second.constant, second.sense, second.features.quadratic)
-    again, _ = _solve_arrays(study, scenario, limit_objective(base, first, outcome.objective))
+    again = _solve_arrays(study, limit_objective(base, first, outcome.objective))
     proven = outcome.status is SolveStatus.OPTIMAL and again.status is SolveStatus.OPTIMAL
     if again.point is None:
         return outcome.point, False, outcome.solver

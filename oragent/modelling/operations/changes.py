@@ -1,6 +1,5 @@
 """Changes applied to indexed models: data, bounds, right-hand sides, coefficients, rows and objectives."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -8,12 +7,15 @@ import numpy as np
 from oragent._base.errors import ModellingError
 from oragent.modelling.data.display import number, quoted
 from oragent.modelling.data.indexed import RELATION_CODES, RELATIONS, IndexedModel, RowFamily
-from oragent.modelling.data.links import Positions, Vector
+from oragent.modelling.data.links import LinkedVector, Positions, Vector
 from oragent.modelling.data.model_values import MAX_FIGURE, Relation
 from oragent.modelling.data.objectives import IndexedObjective
 from oragent.modelling.operations import requests as ops
 from oragent.modelling.operations.expressions import evaluate_expression
 from oragent.modelling.operations.slices import Slice, find_objective, find_slice, fold
+
+# Fields of the model with the figures of families, and of the bounds of variables.
+FIGURES = {"parameters": "cells", "rows": "rhs", "upper": "high", "lower": "low"}
 
 
 def apply_change(model: IndexedModel, change: ops.AnyChange, base: IndexedModel) -> IndexedModel:
@@ -44,42 +46,46 @@ def apply_change(model: IndexedModel, change: ops.AnyChange, base: IndexedModel)
     return changed
 
 
-def apply_changes(model: IndexedModel, changes: Sequence[ops.AnyChange], base: IndexedModel) -> IndexedModel:
-    """Return the model with several changes, one after the other."""
-    for change in changes:
-        model = apply_change(model, change, base)
-    return model
+def figures_of(model: IndexedModel, field: str) -> Vector:
+    """Return the present figures of ``cells`` or of a vector of the model, such as ``rhs`` or ``low``."""
+    values: Vector = model.cells if field == "cells" else getattr(model, field).evaluate(model.cells)
+    return values
+
+
+def with_figures(model: IndexedModel, field: str, positions: Positions, values: Vector | float) -> IndexedModel:
+    """Return the model with other figures at some positions of ``cells`` or of a vector, such as ``rhs`` or ``low``."""
+    if field == "cells":
+        cells = model.cells.copy()
+        cells[positions] = values
+        return replace(model, cells=cells)
+    vector: LinkedVector = getattr(model, field).with_values(positions, values)
+    return replace(model, **{field: vector})  # type: ignore[arg-type]  # only vectors are named
 
 
 def _assign(model: IndexedModel, change: ops.AssignChange) -> IndexedModel:
     target = change.target
     if target.part == "coefficient":
         return _set_coefficients(model, change)
-    if target.part in ("upper", "lower"):
+    if target.part == "value":
+        chosen = find_slice(model, target.reference)
+        if chosen.kind == "variables":
+            return _assign_values(model, chosen, change)
+        field = FIGURES[chosen.kind]
+    else:
         chosen = find_slice(model, target.reference, ["variables"])
-        vector = model.high if target.part == "upper" else model.low
-        values = _new_figures(vector.evaluate(model.cells)[chosen.positions], change, may_be_infinite=True)
-        return _with_bounds(model, chosen.positions, values, is_upper=target.part == "upper")
-    chosen = find_slice(model, target.reference)
-    if chosen.kind == "parameters":
-        cells = model.cells.copy()
-        cells[chosen.positions] = _new_figures(cells[chosen.positions], change)
-        return replace(model, cells=cells)
-    if chosen.kind == "rows":
-        values = _new_figures(model.rhs_values[chosen.positions], change)
-        return replace(model, rhs=model.rhs.with_values(chosen.positions, values))
+        field = FIGURES[target.part]
+    present = figures_of(model, field)[chosen.positions]
+    values = _new_figures(present, change, may_be_infinite=target.part != "value")
+    return with_figures(model, field, chosen.positions, values)
+
+
+def _assign_values(model: IndexedModel, chosen: Slice, change: ops.AssignChange) -> IndexedModel:
     if change.operator != "=" or change.percent:
         raise ModellingError(
             f"{quoted(chosen.family.name)} are variables, which the solver chooses: fix them with '=', or change "
             f"upper(...) or lower(...)"
         )
     return _fix(model, chosen, change.number)
-
-
-def _with_bounds(model: IndexedModel, columns: Positions, values: Vector | float, *, is_upper: bool) -> IndexedModel:
-    if is_upper:
-        return replace(model, high=model.high.with_values(columns, values))
-    return replace(model, low=model.low.with_values(columns, values))
 
 
 def _new_figures(present: Vector, change: ops.AssignChange, may_be_infinite: bool = False) -> Vector:
@@ -101,18 +107,15 @@ def _fix(model: IndexedModel, chosen: Slice, value: float) -> IndexedModel:
         raise ModellingError("a variable cannot be fixed at infinity: give a number")
     if model.integer[positions].any() and value != round(value):
         raise ModellingError(f"{quoted(chosen.names[0])} takes whole values only, not {number(value)}")
-    low, high = model.low.with_values(positions, value), model.high.with_values(positions, value)
-    return replace(model, low=low, high=high)
+    return with_figures(with_figures(model, "low", positions, value), "high", positions, value)
 
 
 def _free(model: IndexedModel, change: ops.FreeChange, base: IndexedModel) -> IndexedModel:
     positions = find_slice(model, change.reference, ["variables"]).positions
-    low, high = base.low.evaluate(model.cells), base.high.evaluate(model.cells)
-    return replace(
-        model,
-        low=model.low.with_values(positions, low[positions]),
-        high=model.high.with_values(positions, high[positions]),
-    )
+    original = replace(base, cells=model.cells)
+    for field in ("low", "high"):
+        model = with_figures(model, field, positions, figures_of(original, field)[positions])
+    return model
 
 
 def _limit(model: IndexedModel, change: ops.LimitChange) -> IndexedModel:
@@ -124,7 +127,7 @@ def _limit(model: IndexedModel, change: ops.LimitChange) -> IndexedModel:
             raise ModellingError(
                 f"a bound of {number(change.number)}: expected a finite number; upper(...) = inf removes one"
             )
-        return _with_bounds(model, chosen.positions, change.number, is_upper=change.relation == "<=")
+        return with_figures(model, "high" if change.relation == "<=" else "low", chosen.positions, change.number)
     relations = {RELATIONS[code] for code in model.relations[chosen.positions].tolist()}
     if relations != {Relation(change.relation)}:
         relation_names = " and ".join(sorted(relations))
@@ -134,7 +137,7 @@ def _limit(model: IndexedModel, change: ops.LimitChange) -> IndexedModel:
         )
     assign = ops.AssignChange(target=ops.ChangeTarget(reference=change.reference), operator="=", number=change.number)
     values = _new_figures(model.rhs_values[chosen.positions], assign)
-    return replace(model, rhs=model.rhs.with_values(chosen.positions, values))
+    return with_figures(model, "rhs", chosen.positions, values)
 
 
 def _relax(model: IndexedModel, change: ops.RelaxChange) -> IndexedModel:
@@ -149,7 +152,7 @@ def _relax(model: IndexedModel, change: ops.RelaxChange) -> IndexedModel:
         )
     present = model.rhs_values[positions]
     amount = np.abs(present) * change.number / 100 if change.percent else change.number
-    return replace(model, rhs=model.rhs.with_values(positions, present - codes * amount))
+    return with_figures(model, "rhs", positions, present - codes * amount)
 
 
 def _set_coefficients(model: IndexedModel, change: ops.AssignChange) -> IndexedModel:
@@ -182,8 +185,8 @@ def _set_entries(model: IndexedModel, family: RowFamily, columns: Positions, cha
     chosen = np.flatnonzero(in_columns[model.columns] & in_rows[model.matrix.row_indices])
     if not len(chosen):
         raise ModellingError(f"rows {quoted(family.name)} have no coefficient of these variables: add a row instead")
-    values = _new_figures(model.entries.evaluate(model.cells)[chosen], change)
-    return replace(model, entries=model.entries.with_values(chosen, values))
+    values = _new_figures(model.matrix.values[chosen], change)
+    return with_figures(model, "entries", chosen, values)
 
 
 def _drop(model: IndexedModel, rows: Positions) -> IndexedModel:
@@ -279,7 +282,7 @@ def _use_objectives(model: IndexedModel, change: ops.UseObjectives) -> IndexedMo
 
 
 def _check_bounds(model: IndexedModel) -> None:
-    low, high = model.low.evaluate(model.cells), model.high.evaluate(model.cells)
+    low, high = figures_of(model, "low"), figures_of(model, "high")
     wrong = np.flatnonzero((low > high) | (low == np.inf) | (high == -np.inf))
     if len(wrong):
         at = int(wrong[0])

@@ -1,7 +1,8 @@
 """Operations that compare: the costs that make a solution optimal, and the differences of two models."""
 
+from collections.abc import Collection, Iterator
 from dataclasses import fields, replace
-from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
@@ -13,10 +14,11 @@ from oragent.modelling.data.model_values import round_digits
 from oragent.modelling.data.tolerances import scales_of
 from oragent.modelling.opening import open_model
 from oragent.modelling.operations import requests as ops
+from oragent.modelling.operations.changes import figures_of, with_figures
 from oragent.modelling.operations.outcomes import ScenarioModel
 from oragent.modelling.operations.points import point_of, read_solution
-from oragent.modelling.operations.pricing import optimum_change
 from oragent.modelling.operations.results import DiffEntry, DiffResult, Figure, InverseResult, finite_or_none
+from oragent.modelling.operations.rows import optimum_change
 from oragent.modelling.operations.slices import fold
 from oragent.modelling.operations.state import ModelScenario, ModelStudy, objective_change, solved
 from oragent.modelling.solving.inverse_costs import inverse_costs
@@ -25,6 +27,13 @@ from oragent.modelling.solving.model_solving import breaches
 # Maximum number of breaches, coefficients or differences in one result.
 SHOWN = 100
 SHOWN_DIFFERENCES = 5
+# Fields of the model with figures of families, by kind of family and of figure.
+FIELDS = {
+    "data": {"data": "cells"},
+    "variables": {"lower bounds": "low", "upper bounds": "high"},
+    "rows": {"right-hand sides": "rhs"},
+}
+Item = TypeVar("Item")
 # Time limit of an inverse problem, in seconds.
 MAX_SECONDS = 60.0
 
@@ -33,7 +42,7 @@ def inverse(study: ModelStudy, request: ops.InverseRequest) -> InverseResult:
     """Find the least change of costs that makes the solution of a file optimal."""
     scenario, limits = study.present, study.limits
     model, arrays = scenario.model, scenario.known.arrays
-    path = Path(request.file) if Path(request.file).is_absolute() else study.folder / request.file
+    path = study.folder / request.file
     claim = read_solution(model, path)
     broken = breaches(model.with_first_stage().without_flat_names(), claim.values)
     if broken:
@@ -61,8 +70,7 @@ def inverse(study: ModelStudy, request: ops.InverseRequest) -> InverseResult:
 def diff(study: ModelStudy, request: ops.DiffRequest) -> DiffResult:
     """Compare the present model with that of a file, by family, with the effect of each difference alone."""
     scenario = study.present
-    path = Path(request.file) if Path(request.file).is_absolute() else study.folder / request.file
-    other_model = open_model(path)
+    other_model = open_model(study.folder / request.file)
     after = ModelScenario((), other_model, ScenarioModel(other_model.to_arrays()))
     study.solve(scenario)
     study.solve(after)
@@ -86,17 +94,24 @@ def diff_entries(
     model = scenario.model
     entries = _set_entries(model, other_model)
     for kind, of in (("parameters", "data"), ("variables", "variables"), ("rows", "rows")):
-        mine = {fold(family.name): family for family in getattr(model, kind)}
-        theirs = {fold(family.name): family for family in getattr(other_model, kind)}
-        for name, family in mine.items():
-            if name not in theirs:
-                entries.append(DiffEntry(of=of, name=family.name, change="removed", members=len(family)))
-        for name, family in theirs.items():
-            if name not in mine:
-                entries.append(DiffEntry(of=of, name=family.name, change="added", members=len(family)))
-            else:
-                entries += _family_entries(study if with_effects else None, scenario, other_model, mine[name], family)
+        mine, theirs = ({fold(family.name): family for family in getattr(side, kind)} for side in (model, other_model))
+        for change, names in _one_sided(mine, theirs):
+            entries += [
+                DiffEntry(of=of, name=family.name, change=change, members=len(family))
+                for family in ({**mine, **theirs}[name] for name in names)
+            ]
+        for name in filter(theirs.__contains__, mine):
+            entries += _family_entries(
+                study if with_effects else None, scenario, other_model, of, mine[name], theirs[name]
+            )
     return [*entries, *_objective_entries(model, other_model), *_feature_entries(model, other_model)]
+
+
+def _one_sided(mine: Collection[Item], theirs: Collection[Item]) -> Iterator[tuple[str, list[Item]]]:
+    """Yield the items that only the first of two models has as ``removed``, and those of the second as ``added``."""
+    for change, items, others in (("removed", mine, theirs), ("added", theirs, mine)):
+        if only := [item for item in items if item not in others]:
+            yield change, only
 
 
 def _objective_entries(model: IndexedModel, other_model: IndexedModel) -> list[DiffEntry]:
@@ -107,9 +122,8 @@ def _objective_entries(model: IndexedModel, other_model: IndexedModel) -> list[D
     )
     entries = [
         DiffEntry(of="objective", name=name, change=change, members=1)
-        for change, names, rest in (("removed", mine, theirs), ("added", theirs, mine))
+        for change, names in _one_sided(mine, theirs)
         for name in names
-        if name not in rest
     ]
     if mine != theirs and not entries:
         entries.append(DiffEntry(of="objective", name=" then ".join(theirs), change="changed", members=len(theirs)))
@@ -125,47 +139,40 @@ def _feature_entries(model: IndexedModel, other_model: IndexedModel) -> list[Dif
     entries = []
     mine, theirs = (side.without_flat_names().named_features for side in (model, other_model))
     for part in fields(mine):
-        first, second = getattr(mine, part.name), getattr(theirs, part.name)
-        for change, only in (
-            ("removed", [feature for feature in first if feature not in second]),
-            ("added", [feature for feature in second if feature not in first]),
-        ):
-            if only:
-                name = part.name.replace("_", " ")
-                entries.append(DiffEntry(of="features", name=name, change=change, members=len(only)))
+        for change, only in _one_sided(getattr(mine, part.name), getattr(theirs, part.name)):
+            name = part.name.replace("_", " ")
+            entries.append(DiffEntry(of="features", name=name, change=change, members=len(only)))
     return entries
 
 
 def _set_entries(model: IndexedModel, other_model: IndexedModel) -> list[DiffEntry]:
     entries = []
-    mine = {fold(index_set.name): index_set for index_set in model.sets}
-    theirs = {fold(index_set.name): index_set for index_set in other_model.sets}
+    mine, theirs = ({fold(index_set.name): index_set for index_set in side.sets} for side in (model, other_model))
     for name in dict.fromkeys((*mine, *theirs)):
-        first = mine[name].labels if name in mine else ()
-        second = theirs[name].labels if name in theirs else ()
+        first, second = (side[name].labels if name in side else () for side in (mine, theirs))
         title = (theirs.get(name) or mine[name]).name
-        for change, labels in (
-            ("removed", [label for label in first if label not in second]),
-            ("added", [label for label in second if label not in first]),
-        ):
-            if labels:
-                shown = tuple((label, None, None) for label in labels[:SHOWN_DIFFERENCES])
-                entries.append(DiffEntry(of="set", name=title, change=change, members=len(labels), largest=shown))
+        for change, labels in _one_sided(first, second):
+            shown = tuple((label, None, None) for label in labels[:SHOWN_DIFFERENCES])
+            entries.append(DiffEntry(of="set", name=title, change=change, members=len(labels), largest=shown))
     return entries
 
 
 def _family_entries(
-    study: ModelStudy | None, scenario: ModelScenario, other_model: IndexedModel, mine: Family, theirs: Family
+    study: ModelStudy | None,
+    scenario: ModelScenario,
+    other_model: IndexedModel,
+    of: str,
+    mine: Family,
+    theirs: Family,
 ) -> list[DiffEntry]:
     """Return members that were added or removed, and figures that differ for members of both models."""
     model = scenario.model
     first = {model.labels_of(mine, position): position for position in range(len(mine))}
     second = {other_model.labels_of(theirs, position): position for position in range(len(theirs))}
-    of = {"ParameterFamily": "data", "VariableFamily": "variables", "RowFamily": "rows"}[type(mine).__name__]
-    entries = []
-    for change, count in (("removed", len(first.keys() - second.keys())), ("added", len(second.keys() - first.keys()))):
-        if count:
-            entries.append(DiffEntry(of=of, name=mine.name, change=change, members=count))
+    entries = [
+        DiffEntry(of=of, name=mine.name, change=change, members=len(labels))
+        for change, labels in _one_sided(first, second)
+    ]
     shared = [labels for labels in first if labels in second]
     places = [np.array([keys[labels] for labels in shared], dtype=np.int64) for keys in (first, second)]
     positions = mine.positions[places[0]], theirs.positions[places[1]]
@@ -179,7 +186,7 @@ def _family_entries(
             (model.member_name(mine, int(places[0][at])), finite_or_none(before[at]), finite_or_none(after[at]))
             for at in order[:SHOWN_DIFFERENCES].tolist()
         )
-        effect = None if study is None else _effect(study, scenario, what, positions[0][differs], after[differs])
+        effect = None if study is None else _effect(study, scenario, of, what, positions[0][differs], after[differs])
         entries.append(
             DiffEntry(of=what, name=mine.name, change="changed", members=len(differs), largest=largest, effect=effect)
         )
@@ -190,37 +197,25 @@ def _family_entries(
 
 def _figures(
     model: IndexedModel, other_model: IndexedModel, of: str, mine: np.ndarray, theirs: np.ndarray
-) -> list[tuple[str, Vector, Vector]]:
-    """Return the values of the shared members in both models, by kind of figure."""
-    if of == "data":
-        return [("data", model.cells[mine], other_model.cells[theirs])]
-    if of == "rows":
-        return [("right-hand sides", model.rhs_values[mine], other_model.rhs_values[theirs])]
-    figures = [
-        (f"{name} bounds", first.evaluate(model.cells)[mine], second.evaluate(other_model.cells)[theirs])
-        for name, first, second in (("lower", model.low, other_model.low), ("upper", model.high, other_model.high))
-    ]
-    costs = [side.objective.cost.evaluate(side.cells) for side in (model, other_model)]
-    return [*figures, ("costs", costs[0][mine], costs[1][theirs])]
+) -> Iterator[tuple[str, Vector, Vector]]:
+    """Yield the values of the shared members in both models, by kind of figure."""
+    for what, field in FIELDS[of].items():
+        yield what, figures_of(model, field)[mine], figures_of(other_model, field)[theirs]
+    if of == "variables":
+        costs = [side.objective.cost.evaluate(side.cells) for side in (model, other_model)]
+        yield "costs", costs[0][mine], costs[1][theirs]
 
 
-def _effect(study: ModelStudy, scenario: ModelScenario, what: str, positions: np.ndarray, values: Vector) -> Figure:
+def _effect(
+    study: ModelStudy, scenario: ModelScenario, of: str, what: str, positions: np.ndarray, values: Vector
+) -> Figure:
     """Return the effect on the optimum if one kind of figure of one family takes the values of the other model."""
-    model = scenario.model
-    if what == "data":
-        cells = model.cells.copy()
-        cells[positions] = values
-        changed = replace(model, cells=cells)
-    elif what == "right-hand sides":
-        changed = replace(model, rhs=model.rhs.with_values(positions, values))
-    elif what == "costs":
-        alone = model.with_first_stage()
+    if what == "costs":
+        alone = scenario.model.with_first_stage()
         goal = alone.objective
         changed = replace(alone, objectives=(replace(goal, cost=goal.cost.with_values(positions, values)),))
-    elif what == "lower bounds":
-        changed = replace(model, low=model.low.with_values(positions, values))
     else:
-        changed = replace(model, high=model.high.with_values(positions, values))
+        changed = with_figures(scenario.model, FIELDS[of][what], positions, values)
     return optimum_change(study, scenario, changed)
 
 

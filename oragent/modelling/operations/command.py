@@ -18,7 +18,7 @@ from oragent.modelling.operations.printing import print_result
 from oragent.modelling.operations.results import AnyResult
 from oragent.modelling.operations.session import ModelSession
 from oragent.modelling.operations.syntax import is_comment
-from oragent.modelling.solving.back_ends import find_solver
+from oragent.modelling.solving.back_ends.registry import find_solver
 
 SCENARIOS = ".scenarios.json"
 

@@ -1,6 +1,6 @@
 """Operations on infeasible models: conflicts by family, the sum of a conflict, and the least repair."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from oragent._base.errors import ModellingError
 from oragent.modelling.data.display import quoted
 from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.solution import SolveStatus
-from oragent.modelling.data.tolerances import scale_of
+from oragent.modelling.data.tolerances import scale_of, without_noise
 from oragent.modelling.operations import requests as ops
 from oragent.modelling.operations.outcomes import SolveLimits
 from oragent.modelling.operations.rendering import number_text
@@ -22,14 +22,12 @@ from oragent.modelling.operations.results import (
 )
 from oragent.modelling.operations.slices import find_slice
 from oragent.modelling.operations.state import ModelScenario, ModelStudy, solved
-from oragent.modelling.solving.highs import infeasibility_ray
 from oragent.modelling.solving.infeasibility import (
-    FEATURE_FIELDS,
-    NOISE,
     ArrayConflict,
     ArrayPart,
     Side,
     feature_text,
+    find_certificate,
     find_conflict,
     find_nearest,
     linear_conflict,
@@ -55,7 +53,7 @@ def conflict(study: ModelStudy, request: ops.ConflictRequest) -> ConflictResult:
     if study.solve(scenario).status is not SolveStatus.INFEASIBLE:
         raise ModellingError(f"no conflict: the model is {study.solve(scenario).status}")
     arrays, limits = scenario.known.arrays, study.limits
-    subset = find_conflict(arrays, MAX_SECONDS, solver=limits.solver, options=limits.options())
+    subset = find_conflict(arrays, solver=limits.solver, options=limits.options())
     warnings = () if subset.irreducible else ("the set was not reduced as far as possible within the limit",)
     return solved(
         study,
@@ -82,12 +80,11 @@ def _infeasible_scenario(study: ModelStudy) -> ModelScenario:
 def conflict_of_trial(scenario: ModelScenario, limits: SolveLimits, base: IndexedModel) -> tuple[ConflictFamily, ...]:
     """Return the conflict of an infeasible scenario by family; empty for a large model that takes many solves."""
     arrays = scenario.known.arrays
+    subset: ArrayConflict | None
     if len(arrays.matrix.values) <= MAX_CONFLICT_ENTRIES:
-        subset: ArrayConflict | None = find_conflict(
-            arrays, MAX_SECONDS, solver=limits.solver, options=limits.options()
-        )
+        subset = find_conflict(arrays, solver=limits.solver, options=limits.options())
     else:
-        subset = linear_conflict(arrays, MAX_SECONDS)
+        subset = linear_conflict(arrays)
     return () if subset is None else conflict_families(scenario, subset, base)
 
 
@@ -126,15 +123,14 @@ def _part_entries(scenario: ModelScenario, subset: ArrayConflict) -> list[Confli
     arrays, model = scenario.known.arrays, scenario.model
     features = list_features(arrays)
     entries = []
-    for name in FEATURE_FIELDS:
-        members = getattr(arrays.features, name)
+    for kind in fields(arrays.features):
+        members = getattr(arrays.features, kind.name)
         chosen = [features[place] for place in subset.places(Side.FEATURE) if features[place] in members]
         if chosen:
             texts = tuple(feature_text(arrays, part, model.column_names.__getitem__) for part in chosen[:SHOWN])
-            kind = name.replace("_", " ")
             entries.append(
                 ConflictFamily(
-                    family=kind,
+                    family=kind.name.replace("_", " "),
                     part=PARTS[Side.FEATURE],
                     members=len(chosen),
                     size=len(members),
@@ -187,23 +183,19 @@ def _aggregate(scenario: ModelScenario, subset: ArrayConflict) -> ConflictShorta
     """
     model, arrays = scenario.model, linear_relaxation(without_goals(scenario.known.arrays))
     rows = subset.places(Side.ROW)
-    lows, highs, matrix = arrays.row_low[rows], arrays.row_high[rows], arrays.matrix.select_rows(rows)
-    ray = infeasibility_ray(replace(arrays, matrix=matrix, row_low=lows, row_high=highs)) if rows else None
-    if ray is None:
+    lows, matrix = arrays.row_low[rows], arrays.matrix.select_rows(rows)
+    conflicting = replace(arrays, matrix=matrix, row_low=lows, row_high=arrays.row_high[rows])
+    certificate = find_certificate(conflicting) if rows else None
+    if certificate is None:
         return None
-    ray = np.where(np.abs(ray) > NOISE * np.abs(ray).max(), ray, 0.0)
-    for duals in (ray / np.abs(ray[ray != 0]).min(), -ray / np.abs(ray[ray != 0]).min()):
-        direction = duals @ matrix
-        direction = np.where(np.abs(direction) > NOISE * scale_of(np.abs(duals).max()), direction, 0.0)
-        used, ends = direction != 0, np.where(direction > 0, arrays.high, arrays.low)
-        needed = float((duals[duals > 0] * lows[duals > 0]).sum())
-        possible = float((direction[used] * ends[used]).sum() - (duals[duals < 0] * highs[duals < 0]).sum())
-        shortage = needed - possible
-        if np.isfinite(shortage) and shortage > 1e-7 * scale_of(needed):
-            places = np.flatnonzero(duals)[:SHOWN].tolist()
-            multipliers = tuple((model.row_names[rows[at]], float(duals[at])) for at in places)
-            return ConflictShortage(needed=needed, possible=possible, shortage=shortage, multipliers=multipliers)
-    return None
+    multipliers, _, shortage = certificate
+    size = np.abs(multipliers[multipliers != 0]).min()
+    duals, shortage = multipliers / size, float(shortage / size)
+    needed = float((duals[duals > 0] * lows[duals > 0]).sum())
+    if shortage <= 1e-7 * scale_of(needed):
+        return None
+    shown = tuple((model.row_names[rows[at]], float(duals[at])) for at in np.flatnonzero(duals)[:SHOWN].tolist())
+    return ConflictShortage(needed=needed, possible=needed - shortage, shortage=shortage, multipliers=shown)
 
 
 def repair(study: ModelStudy, request: ops.RepairRequest) -> RepairResult:
@@ -216,7 +208,7 @@ def repair(study: ModelStudy, request: ops.RepairRequest) -> RepairResult:
     rows: list[int] | None = None
     if request.references:
         rows = list(dict.fromkeys(row for reference in request.references for row in _rows_of(model, reference)))
-    repaired = find_nearest(arrays, rows, MAX_SECONDS, solver=limits.solver, options=limits.options())
+    repaired = find_nearest(arrays, rows, solver=limits.solver, options=limits.options())
     if repaired.status is SolveStatus.INFEASIBLE:
         rest = _rest(study, scenario, rows)
         raise ModellingError(f"no change of these right-hand sides makes the model feasible{rest}")
@@ -226,7 +218,9 @@ def repair(study: ModelStudy, request: ops.RepairRequest) -> RepairResult:
     for row, needed in repaired.needed.items():
         name, before = model.row_names[row], float(model.rhs_values[row])
         changes.append(
-            RepairChange(row=name, before=before, after=needed, line=f"rows.{name} = {number_text(_snap(needed))}")
+            RepairChange(
+                row=name, before=before, after=needed, line=f"rows.{name} = {number_text(without_noise(needed))}"
+            )
         )
     units = {family.unit for family in model.rows}
     unit = units.pop() if len(units) == 1 else ""
@@ -244,9 +238,8 @@ def repair(study: ModelStudy, request: ops.RepairRequest) -> RepairResult:
 def _rest(study: ModelStudy, scenario: ModelScenario, rows: list[int] | None) -> str:
     """Return in words which of the other parts are in conflict."""
     arrays, limits = without_goals(scenario.known.arrays), study.limits
-    others = np.setdiff1d(np.arange(len(arrays.row_low)), [] if rows is None else rows)
-    if rows is None:
-        others = others[:0]
+    changed = range(len(arrays.row_low)) if rows is None else rows
+    others = np.setdiff1d(np.arange(len(arrays.row_low)), changed)
     rest = replace(
         arrays,
         matrix=arrays.matrix.select_rows(others.tolist()),
@@ -254,7 +247,7 @@ def _rest(study: ModelStudy, scenario: ModelScenario, rows: list[int] | None) ->
         row_high=arrays.row_high[others],
     )
     try:
-        subset = find_conflict(rest, MAX_SECONDS, solver=limits.solver, options=limits.options())
+        subset = find_conflict(rest, solver=limits.solver, options=limits.options())
     except ModellingError:
         return ""
     parts = tuple(
@@ -269,12 +262,6 @@ def _rest(study: ModelStudy, scenario: ModelScenario, rows: list[int] | None) ->
     more = len(subset.parts) - min(len(names), SHOWN_NAMES)
     end = f" and {more} more" if more else ""
     return f": {', '.join(names[:SHOWN_NAMES])}{end} cannot hold together"
-
-
-def _snap(value: float) -> float:
-    """Return a figure without the noise of the solver."""
-    nearest_whole = round(value, 6)
-    return nearest_whole if abs(value - nearest_whole) <= 1e-8 * scale_of(value) else value
 
 
 def _rows_of(model: IndexedModel, reference: ops.MemberReference) -> list[int]:

@@ -8,7 +8,6 @@ from oragent.modelling.data.display import quoted
 from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.tolerances import scale_of
 from oragent.modelling.operations import requests as ops
-from oragent.modelling.operations.pricing import price_members
 from oragent.modelling.operations.rendering import number_text
 from oragent.modelling.operations.results import (
     Figure,
@@ -25,6 +24,7 @@ from oragent.modelling.operations.rows import (
     binding_rows,
     dual_figure,
     optimal_face,
+    price_members,
     row_members,
 )
 from oragent.modelling.operations.slices import Slice, find_one, find_slice
@@ -59,51 +59,45 @@ def ranges(study: ModelStudy, request: ops.RangeRequest) -> RangeResult:
 
 
 def _cost_entry(scenario: ModelScenario, face: OptimalFace, name: str, column: int) -> RangeEntry:
-    model = scenario.model
-    cost = float(face.arrays.cost[column])
-    interval = face.cost_interval(column)
+    value = Figure.exact(float(face.arrays.cost[column]), scenario.model.objective.unit)
     ends = face.value_ends(column)
-    if interval is None or ends is None:
-        raise _no_range(name)
-    return RangeEntry(
-        name=name,
-        of="coefficient",
-        value=Figure.exact(cost, model.objective.unit),
-        low=finite_or_none(interval[0]),
-        high=finite_or_none(interval[1]),
-        uniqueness=UNIQUE if is_same(*ends) else NOT_UNIQUE,
-    )
+    interval = None if ends is None else face.cost_interval(column)
+    uniqueness = UNIQUE if ends is not None and is_same(*ends) else NOT_UNIQUE
+    return _entry(name, "coefficient", value, interval, uniqueness=uniqueness)
+
+
+def _entry(
+    name: str,
+    of: str,
+    value: Figure,
+    interval: tuple[float, float] | None,
+    *,
+    price: Figure | None = None,
+    uniqueness: str = "",
+) -> RangeEntry:
+    if interval is None:
+        raise ModellingError(
+            f"no range of {quoted(name)}: the solver did not settle it; use 'price', which solves again"
+        )
+    low, high = map(finite_or_none, interval)
+    return RangeEntry(name=name, of=of, value=value, low=low, high=high, price=price, uniqueness=uniqueness)
 
 
 def _rhs_entries(scenario: ModelScenario, face: OptimalFace, name: str, row: int) -> list[RangeEntry]:
     """Return the interval in which the price of a row stays, or one interval below and one above the present figure."""
     rhs, slopes = float(scenario.model.rhs_values[row]), face.row_slopes(row)
     if slopes is None:
-        raise _no_range(name)
-    unit = scenario.model.objective.unit
-    sides = [(slopes.less, slopes.duals_less)]
-    if not slopes.is_unique:
-        sides.append((slopes.more, slopes.duals_more))
+        return [_entry(name, "right-hand side", Figure(), None)]
+    sides = [(slopes.less, slopes.duals_less), (slopes.more, slopes.duals_more)]
     entries = []
-    for place, (price, duals) in enumerate(sides):
+    for place, (slope, duals) in enumerate(sides[:1] if slopes.is_unique else sides):
         # Beyond this figure the model is infeasible.
         interval = (rhs, rhs) if duals is None else face.rhs_interval(row, duals)
-        if interval is None:
-            raise _no_range(name)
-        low, high = interval
-        if not slopes.is_unique:
-            low, high = (low, rhs) if place == 0 else (rhs, high)
-        entries.append(
-            RangeEntry(
-                name=name,
-                of="right-hand side",
-                value=Figure.exact(rhs),
-                low=finite_or_none(low),
-                high=finite_or_none(high),
-                price=None if duals is None else Figure.exact(price, unit),
-                uniqueness=UNIQUE if slopes.is_unique else NOT_UNIQUE,
-            )
-        )
+        if interval is not None and not slopes.is_unique:
+            interval = (interval[0], rhs) if place == 0 else (rhs, interval[1])
+        price = None if duals is None else Figure.exact(slope, scenario.model.objective.unit)
+        uniqueness = UNIQUE if slopes.is_unique else NOT_UNIQUE
+        entries.append(_entry(name, "right-hand side", Figure.exact(rhs), interval, price=price, uniqueness=uniqueness))
     return entries
 
 
@@ -126,25 +120,10 @@ def bound_ranges(study: ModelStudy) -> list[RangeEntry]:
     entries = []
     for column in columns[np.argsort(-np.abs(reduced[columns]), kind="stable")][:SHOWN_ROWS].tolist():
         figure, uniqueness = dual_figure(float(reduced[column]), face.bound_slopes(column), unit)
-        interval = face.bound_interval(column, face.duals)
-        if interval is None:
-            raise _no_range(scenario.model.column_names[column])
-        entries.append(
-            RangeEntry(
-                name=scenario.model.column_names[column],
-                of="bound",
-                value=Figure.exact(float(face.point[column])),
-                low=finite_or_none(interval[0]),
-                high=finite_or_none(interval[1]),
-                price=figure,
-                uniqueness=uniqueness,
-            )
-        )
+        interval, name = face.bound_interval(column, face.duals), scenario.model.column_names[column]
+        value = Figure.exact(float(face.point[column]))
+        entries.append(_entry(name, "bound", value, interval, price=figure, uniqueness=uniqueness))
     return entries
-
-
-def _no_range(name: str) -> ModellingError:
-    return ModellingError(f"no range of {quoted(name)}: the solver did not settle it; use 'price', which solves again")
 
 
 def _row_of_cell(model: IndexedModel, cell: int) -> int:

@@ -20,8 +20,8 @@ from oragent.modelling.solving.array_solving import PROVEN
 from oragent.modelling.solving.back_ends import SolverOptions
 from oragent.modelling.solving.highs import has_basis
 
-# Relative difference up to which the optima of two solvers agree.
-CONFIRMED = 1e-6
+# Relative difference up to which two optima agree, each of which may be wrong by the tolerance of its solver.
+CONFIRMED = 2e-6
 # Maximum number of points in a pool. The oldest are removed first.
 POOL = 100
 
@@ -42,14 +42,7 @@ class SolveLimits(BaseModel):
 
     def options(self) -> SolverOptions:
         """Return the options of a back end."""
-        return SolverOptions(
-            seconds=self.seconds,
-            gap=self.gap,
-            threads=self.threads,
-            nodes=self.nodes,
-            iterations=self.iterations,
-            seed=self.seed,
-        )
+        return SolverOptions(**self.model_dump(exclude={"solver", "confirm"}))
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,24 +117,32 @@ def compare_outcomes(first: Outcome, second: Outcome) -> str:
         ModellingError: They contradict each other: one proves a fact that excludes the other's point or proof.
     """
     names = f"{first.solver} and {second.solver}"
+    agreement = compare_optima(first, second)
+    if agreement == "no":
+        figures = " and ".join(
+            str(outcome.status) if outcome.objective is None else f"{number(outcome.objective)} ({outcome.status})"
+            for outcome in (first, second)
+        )
+        raise ModellingError(f"{names} disagree: {figures}; check the figures of the model")
+    if agreement == "open":
+        return f"undecided: {names} do not contradict each other ({first.status} and {second.status})"
+    if first.objective is None:
+        return f"{names} both say {first.status}"
+    return f"{names} have the same optimum, {rounded(first.objective)}"
+
+
+def compare_optima(first: Outcome, second: Outcome) -> str:
+    """Return ``yes`` if two optima are proven and equal, ``no`` if they differ, and ``open`` if a proof is missing."""
     statuses = {first.status, second.status}
     if SolveStatus.UNKNOWN in statuses:
-        return f"undecided: {names} give {first.status} and {second.status}"
-    proven = statuses & {SolveStatus.INFEASIBLE, SolveStatus.UNBOUNDED}
-    if proven and len(statuses) == 1:
-        return f"{names} both say {first.status}"
-    if proven:
-        raise ModellingError(f"{names} disagree: {first.status} and {second.status}; check the figures of the model")
-    low1, high1 = first.span()
-    low2, high2 = second.span()
-    if max(low1, low2) > min(high1, high2) + CONFIRMED * scale_of(first.objective or 0.0):
-        raise ModellingError(
-            f"{names} disagree: {number(first.objective or 0.0)} ({first.status}) and "
-            f"{number(second.objective or 0.0)} ({second.status}); check the figures of the model"
-        )
-    if statuses == {SolveStatus.OPTIMAL}:
-        return f"{names} have the same optimum, {rounded(first.objective or 0.0)}"
-    return f"undecided: {names} do not contradict each other, but not both proved an optimum"
+        return "open"
+    if statuses & {SolveStatus.INFEASIBLE, SolveStatus.UNBOUNDED}:
+        return "yes" if len(statuses) == 1 else "no"
+    (low1, high1), (low2, high2) = first.span(), second.span()
+    size = scale_of(first.objective or 0.0, second.objective or 0.0)
+    if max(low1, low2) > min(high1, high2) + CONFIRMED * size:
+        return "no"
+    return "yes" if statuses == {SolveStatus.OPTIMAL} else "open"
 
 
 def close_gap(outcome: Outcome) -> Outcome:
@@ -288,15 +289,12 @@ def _merge(sense: Sense, first: Outcome, second: Outcome) -> Outcome:
     status = SolveStatus.OPTIMAL if best.status is SolveStatus.OPTIMAL else SolveStatus.FEASIBLE
     if best.objective is None:
         status = SolveStatus.UNKNOWN
-    merged = Outcome(
-        status,
-        best.point,
-        best.objective,
-        bound,
-        second.solver or first.solver,
-        second.ended_by or first.ended_by,
-        best.row_duals,
-        best.has_basis,
+    merged = replace(
+        best,
+        status=status,
+        bound=bound,
+        solver=second.solver or first.solver,
+        ended_by=second.ended_by or first.ended_by,
     )
     return close_gap(merged)
 

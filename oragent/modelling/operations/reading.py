@@ -6,10 +6,8 @@ from oragent._base.errors import ModellingError
 from oragent.modelling.data.arrays import Vector
 from oragent.modelling.data.display import quoted
 from oragent.modelling.data.indexed import RELATIONS, Family, IndexedModel, IndexSet, ParameterFamily, VariableFamily
-from oragent.modelling.data.objectives import effective_weights
 from oragent.modelling.operations import requests as ops
 from oragent.modelling.operations.expressions import group_members
-from oragent.modelling.operations.pricing import price_members
 from oragent.modelling.operations.results import (
     DescribeResult,
     FamilyInfo,
@@ -21,8 +19,9 @@ from oragent.modelling.operations.results import (
     SetInfo,
     TotalResult,
 )
-from oragent.modelling.operations.rows import binding_rows, row_members, row_slacks
+from oragent.modelling.operations.rows import binding_rows, price_members, row_members, row_slacks
 from oragent.modelling.operations.slices import Slice, find_family, find_set_place, find_slice, fold, kind_of
+from oragent.modelling.operations.stages import ranked_objectives
 from oragent.modelling.operations.state import (
     BASE,
     ModelScenario,
@@ -85,20 +84,18 @@ def _find_set(model: IndexedModel, reference: ops.MemberReference | None) -> Ind
 
 
 def _objective_infos(model: IndexedModel) -> tuple[ObjectiveInfo, ...]:
-    weights = effective_weights(model.objectives)
-    order = sorted({goal.priority for goal, weight in zip(model.objectives, weights, strict=True) if weight})
     return tuple(
         ObjectiveInfo(
             name=goal.name,
             sense=str(goal.sense),
             unit=goal.unit,
             terms=int(np.count_nonzero(goal.cost.evaluate(model.cells))) + len(goal.quadratic),
-            stage=len(order) - order.index(goal.priority) if weight else 0,
+            stage=stage,
             weight=weight,
             within=100 * goal.slack,
             within_amount=goal.slack_amount,
         )
-        for goal, weight in zip(model.objectives, weights, strict=True)
+        for goal, stage, weight in ranked_objectives(model)
     )
 
 
@@ -167,12 +164,11 @@ def value(study: ModelStudy, request: ops.ValueRequest) -> MembersResult:
     chosen = find_slice(scenario.model, request.reference)
     if chosen.kind == "parameters":
         return data(study, ops.DataRequest(reference=request.reference))
-    point = study.point(scenario)
     if chosen.kind == "rows":
-        members = _row_members(study, scenario, chosen, point)
-    else:
-        used = chosen.members[np.abs(point[chosen.positions]) > 1e-9]
-        members = tuple(_value_member(scenario, chosen.family, position, point) for position in used[:SHOWN].tolist())
+        return slack(study, ops.SlackRequest(reference=request.reference))
+    point = study.point(scenario)
+    used = chosen.members[np.abs(point[chosen.positions]) > 1e-9]
+    members = tuple(_value_member(scenario, chosen.family, position, point) for position in used[:SHOWN].tolist())
     return solved(study, scenario, MembersResult(members=members, size=len(chosen), warnings=study.warn(scenario)))
 
 
@@ -187,11 +183,6 @@ def _value_member(scenario: ModelScenario, family: Family, member: int, point: V
         coefficient=Figure.exact(cost, model.objective.unit),
         contribution=Figure.exact(cost * figure, model.objective.unit),
     )
-
-
-def _row_members(study: ModelStudy, scenario: ModelScenario, chosen: Slice, point: Vector) -> tuple[MemberFigures, ...]:
-    pairs = [(chosen.family, position) for position in chosen.members[:SHOWN].tolist()]
-    return row_members(study, scenario, pairs, point)
 
 
 def total(study: ModelStudy, request: ops.TotalRequest) -> TotalResult:
@@ -241,16 +232,20 @@ def top(study: ModelStudy, request: ops.TopRequest) -> MembersResult:
     order = fold(request.by)
     if order == "price":
         members = price_members(study, chosen, 1.0)
-        priced = [member for member in members if member.price_up is not None and member.price_up.value is not None]
-        ranked = sorted(priced, key=lambda member: -np.sign(request.count) * (_size(member.price_up)))
+        # A capacity whose next unit saves 5 counts as much as a demand whose next unit costs 5.
+        sizes = [None if member.price_up is None else member.price_up.value for member in members]
+        priced = [(abs(size), member) for size, member in zip(sizes, members, strict=True) if size is not None]
+        priced.sort(key=lambda pair: -np.sign(request.count) * pair[0])
         left_out = tuple(
-            f"{member.name} with a unit more is not solved to a point" for member in members if member not in priced
+            f"{member.name} with a unit more is not solved to a point"
+            for size, member in zip(sizes, members, strict=True)
+            if size is None
         )
         return solved(
             study,
             scenario,
             MembersResult(
-                members=tuple(ranked[: abs(request.count)]),
+                members=tuple(member for _, member in priced[: abs(request.count)]),
                 size=len(chosen),
                 warnings=left_out[:5],
             ),
@@ -266,14 +261,6 @@ def top(study: ModelStudy, request: ops.TopRequest) -> MembersResult:
     if chosen.kind == "parameters" or order not in ("value", "cost"):
         return result
     return solved(study, scenario, result.model_copy(update={"warnings": study.warn(scenario)}))
-
-
-def _size(figure: Figure | None) -> float:
-    """Return the size of a price.
-
-    A capacity whose next unit saves 5 counts as much as a demand whose next unit costs 5.
-    """
-    return 0.0 if figure is None or figure.value is None else abs(figure.value)
 
 
 def _figures_to_rank(study: ModelStudy, scenario: ModelScenario, chosen: Slice, order: str, name: str) -> Vector:
@@ -344,12 +331,12 @@ def slack(study: ModelStudy, request: ops.SlackRequest) -> MembersResult:
     """List left side, right-hand side and slack of rows."""
     scenario = study.present
     chosen = find_slice(scenario.model, request.reference, ["rows"])
-    point = study.point(scenario)
+    pairs = [(chosen.family, position) for position in chosen.members[:SHOWN].tolist()]
     return solved(
         study,
         scenario,
         MembersResult(
-            members=_row_members(study, scenario, chosen, point),
+            members=row_members(study, scenario, pairs, study.point(scenario)),
             size=len(chosen),
             warnings=study.warn(scenario),
         ),

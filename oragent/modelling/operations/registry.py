@@ -1,9 +1,9 @@
-"""Registry of operations: request, result and function of each. Commands, schemas and tools are derived from it."""
+"""Registry of operations: request, line and function of each. Commands, schemas and tools derive from it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import Any, get_type_hints
 
 from oragent.modelling.operations import requests as ops
 from oragent.modelling.operations import results
@@ -12,14 +12,13 @@ from oragent.modelling.operations.state import ModelStudy
 
 @dataclass(frozen=True)
 class OperationEntry:
-    """A question. Operations that change the state are in ``session``."""
+    """A question, or an operation that changes the state."""
 
     request: type[ops.OperationRequest]
-    result: type[results.OperationResult]
-    # Module and function that takes the study and a request, and returns a result. Few questions need all modules.
-    function: str
     # Form of its line.
     syntax: str
+    # Module and function of a question, which takes the study and a request. Few questions need all modules.
+    function: str = ""
 
     @property
     def summary(self) -> str:
@@ -27,81 +26,75 @@ class OperationEntry:
         return (self.request.__doc__ or "").strip().splitlines()[0]
 
 
-_QUERIES: tuple[tuple[str, type[ops.OperationRequest], type[results.OperationResult], str, str], ...] = (
-    ("describe", ops.DescribeRequest, results.DescribeResult, "reading.describe", "describe [REF]"),
-    ("data", ops.DataRequest, results.MembersResult, "reading.data", "data REF"),
-    ("value", ops.ValueRequest, results.MembersResult, "reading.value", "value REF"),
-    ("total", ops.TotalRequest, results.TotalResult, "reading.total", "total REF [by SET]"),
-    ("top", ops.TopRequest, results.MembersResult, "reading.top", "top N REF [by value|cost|coefficient|price|DATA]"),
-    ("binding", ops.BindingRequest, results.MembersResult, "reading.binding", "binding [REF]"),
-    ("slack", ops.SlackRequest, results.MembersResult, "reading.slack", "slack REF"),
-    ("solve", ops.SolveRequest, results.SolveResult, "asking.solve", "solve"),
-    ("whatif", ops.WhatIfRequest, results.CompareResult, "asking.whatif", "whatif CHANGE {; CHANGE}"),
-    ("whynot", ops.WhyNotRequest, results.CompareResult, "asking.whynot", "whynot CHANGE"),
-    ("compare", ops.CompareScenariosRequest, results.CompareResult, "asking.compare", "compare SCENARIO SCENARIO"),
-    ("price", ops.PriceRequest, results.PriceResult, "asking.price", "price REF [by STEP]"),
-    ("range", ops.RangeRequest, results.RangeResult, "explaining.ranges", "range REF"),
-    ("why", ops.WhyRequest, results.WhyResult, "explaining.why", "why REF"),
-    ("sweep", ops.SweepRequest, results.SweepFigures, "asking.sweep", "sweep TARGET = NUMBER {, NUMBER}"),
-    (
-        "extreme",
-        ops.ExtremeRequest,
-        results.ExtremeResult,
-        "asking.extreme",
-        "most|least EXPRESSION [within NUMBER [%]]",
-    ),
-    ("alternatives", ops.AlternativesRequest, results.AlternativesResult, "asking.alternatives", "alternatives N"),
-    ("frontier", ops.FrontierRequest, results.FrontierResult, "asking.frontier", "frontier OBJECTIVE OBJECTIVE [N]"),
-    ("conflict", ops.ConflictRequest, results.ConflictResult, "conflicting.conflict", "conflict"),
-    ("repair", ops.RepairRequest, results.RepairResult, "conflicting.repair", "repair [REF ...]"),
-    ("verify", ops.VerifyRequest, results.VerifyResult, "verifying.verify", 'verify "FILE" [N]'),
-    ("inverse", ops.InverseRequest, results.InverseResult, "checking.inverse", 'inverse "FILE"'),
-    ("diff", ops.DiffRequest, results.DiffResult, "checking.diff", 'diff "FILE"'),
+def _by_name(*entries: OperationEntry) -> Mapping[str, OperationEntry]:
+    return {entry.request.model_fields["operation"].default: entry for entry in entries}
+
+
+QUERIES = _by_name(
+    OperationEntry(ops.DescribeRequest, "describe [REF]", "reading.describe"),
+    OperationEntry(ops.DataRequest, "data REF", "reading.data"),
+    OperationEntry(ops.ValueRequest, "value REF", "reading.value"),
+    OperationEntry(ops.TotalRequest, "total REF [by SET]", "reading.total"),
+    OperationEntry(ops.TopRequest, "top N REF [by value|cost|coefficient|price|DATA]", "reading.top"),
+    OperationEntry(ops.BindingRequest, "binding [REF]", "reading.binding"),
+    OperationEntry(ops.SlackRequest, "slack REF", "reading.slack"),
+    OperationEntry(ops.SolveRequest, "solve", "asking.solve"),
+    OperationEntry(ops.WhatIfRequest, "whatif CHANGE {; CHANGE}", "asking.whatif"),
+    OperationEntry(ops.WhyNotRequest, "whynot CHANGE", "asking.whynot"),
+    OperationEntry(ops.CompareScenariosRequest, "compare SCENARIO SCENARIO", "asking.compare"),
+    OperationEntry(ops.PriceRequest, "price REF [by STEP]", "asking.price"),
+    OperationEntry(ops.RangeRequest, "range REF", "explaining.ranges"),
+    OperationEntry(ops.WhyRequest, "why REF", "explaining.why"),
+    OperationEntry(ops.SweepRequest, "sweep TARGET = NUMBER {, NUMBER}", "asking.sweep"),
+    OperationEntry(ops.ExtremeRequest, "most|least EXPRESSION [within NUMBER [%]]", "asking.extreme"),
+    OperationEntry(ops.AlternativesRequest, "alternatives N", "asking.alternatives"),
+    OperationEntry(ops.FrontierRequest, "frontier OBJECTIVE OBJECTIVE [N]", "asking.frontier"),
+    OperationEntry(ops.ConflictRequest, "conflict", "conflicting.conflict"),
+    OperationEntry(ops.RepairRequest, "repair [REF ...]", "conflicting.repair"),
+    OperationEntry(ops.VerifyRequest, 'verify "FILE" [N]', "verifying.verify"),
+    OperationEntry(ops.InverseRequest, 'inverse "FILE"', "checking.inverse"),
+    OperationEntry(ops.DiffRequest, 'diff "FILE"', "checking.diff"),
 )
-QUERIES: Mapping[str, OperationEntry] = {
-    name: OperationEntry(request, result, function, syntax) for name, request, result, function, syntax in _QUERIES
-}
-# Operations that change the state, with the form of their lines.
-CHANGES: Mapping[str, tuple[type[ops.OperationRequest], str]] = {
-    "assign": (ops.AssignChange, "TARGET =|+=|-=|*= NUMBER [%]"),
-    "limit": (ops.LimitChange, "REF <=|>= NUMBER"),
-    "forbid": (ops.ForbidChange, "forbid REF"),
-    "free": (ops.FreeChange, "free REF"),
-    "drop": (ops.DropChange, "drop REF"),
-    "relax": (ops.RelaxChange, "relax REF by NUMBER [%]"),
-    "row": (ops.NewRow, "row NAME: EXPRESSION <=|>=|= EXPRESSION"),
-    "objective": (ops.NewObjective, "objective [NAME:] minimize|maximize EXPRESSION"),
-    "use": (ops.UseObjectives, "objective [WEIGHT *] NAME {+ ...} [within NUMBER [%]] {then ...}"),
-}
-STATES: Mapping[str, tuple[type[ops.OperationRequest], str]] = {
-    "keep": (ops.KeepRequest, "keep [NAME]"),
-    "undo": (ops.UndoRequest, "undo [N]"),
-    "scenario": (ops.ScenarioRequest, "scenario NAME"),
-}
+# Operations that change the model, and operations that choose a scenario.
+CHANGES = _by_name(
+    OperationEntry(ops.AssignChange, "TARGET =|+=|-=|*= NUMBER [%]"),
+    OperationEntry(ops.LimitChange, "REF <=|>= NUMBER"),
+    OperationEntry(ops.ForbidChange, "forbid REF"),
+    OperationEntry(ops.FreeChange, "free REF"),
+    OperationEntry(ops.DropChange, "drop REF"),
+    OperationEntry(ops.RelaxChange, "relax REF by NUMBER [%]"),
+    OperationEntry(ops.NewRow, "row NAME: EXPRESSION <=|>=|= EXPRESSION"),
+    OperationEntry(ops.NewObjective, "objective [NAME:] minimize|maximize EXPRESSION"),
+    OperationEntry(ops.UseObjectives, "objective [WEIGHT *] NAME {+ ...} [within NUMBER [%]] {then ...}"),
+)
+STATES = _by_name(
+    OperationEntry(ops.KeepRequest, "keep [NAME]"),
+    OperationEntry(ops.UndoRequest, "undo [N]"),
+    OperationEntry(ops.ScenarioRequest, "scenario NAME"),
+)
 
 
 def run_query(study: ModelStudy, request: ops.OperationRequest) -> results.AnyResult:
     """Execute a question."""
-    module, function = QUERIES[request.operation].function.split(".")  # type: ignore[attr-defined]  # all have it
-    run = getattr(import_module(f"oragent.modelling.operations.{module}"), function)
-    result: results.AnyResult = run(study, request)
+    entry = QUERIES[request.operation]  # type: ignore[attr-defined]  # all have it
+    result: results.AnyResult = _find_function(entry)(study, request)
     return result
+
+
+def _find_function(entry: OperationEntry) -> Any:
+    module, function = entry.function.split(".")
+    return getattr(import_module(f"oragent.modelling.operations.{module}"), function)
 
 
 def schemas() -> dict[str, dict[str, Any]]:
     """Return the JSON schemas of the request and result of each operation, the form of its line, and a summary."""
     every: dict[str, dict[str, Any]] = {}
-    for name, entry in QUERIES.items():
-        every[name] = _schema(entry.request, entry.result, entry.syntax)
-    for name, (request, syntax) in (*CHANGES.items(), *STATES.items()):
-        every[name] = _schema(request, results.StateResult, syntax)
+    for name, entry in {**QUERIES, **CHANGES, **STATES}.items():
+        result = get_type_hints(_find_function(entry))["return"] if entry.function else results.StateResult
+        every[name] = {
+            "syntax": entry.syntax,
+            "summary": entry.summary,
+            "request": entry.request.model_json_schema(),
+            "result": result.model_json_schema(),
+        }
     return every
-
-
-def _schema(request: type[ops.OperationRequest], result: type[results.OperationResult], syntax: str) -> dict[str, Any]:
-    return {
-        "syntax": syntax,
-        "summary": (request.__doc__ or "").strip().splitlines()[0],
-        "request": request.model_json_schema(),
-        "result": result.model_json_schema(),
-    }

@@ -1,17 +1,24 @@
 """Text of requests: the line that parses to the request."""
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 from oragent.modelling.operations import requests as ops
 from oragent.modelling.references.reference_text import label_text, name_text, quote
 
-TRIALS = ops.VerifyRequest.model_fields["trials"].default
-
 
 def render(request: ops.AnyRequest) -> str:
     """Write a request as a line of the syntax."""
-    line: str = _RENDER[request.operation](request)
-    return line
+    if request.operation in _LINES:
+        return _LINES[request.operation](request)
+    words: list[str] = [request.operation]
+    for name, field in type(request).model_fields.items():
+        value = getattr(request, name)
+        if name != "operation" and value != field.default:
+            words += [ops.WORDS_BEFORE[name]] if name in ops.WORDS_BEFORE else []
+            words.append(_FIELDS[name](value))
+    return " ".join(words)
 
 
 def render_reference(reference: ops.MemberReference) -> str:
@@ -108,66 +115,35 @@ def _extreme(request: ops.ExtremeRequest) -> str:
     return f"{text} within {_amount(request.within, request.percent)}"
 
 
-def _relax(request: ops.RelaxChange) -> str:
-    return f"relax {render_reference(request.reference)} by {_amount(request.number, request.percent)}"
+def _limit(request: ops.LimitChange) -> str:
+    return f"{render_reference(request.reference)} {request.relation} {number_text(request.number)}"
 
 
-def _total(request: ops.TotalRequest) -> str:
-    by = f" by {name_text(request.by)}" if request.by is not None else ""
-    return f"total {render_reference(request.reference)}{by}"
-
-
-def _top(request: ops.TopRequest) -> str:
-    by = "" if request.by == "value" else f" by {name_text(request.by)}"
-    return f"top {request.count} {render_reference(request.reference)}{by}"
-
-
-def _price(request: ops.PriceRequest) -> str:
-    step = "" if request.step == 1 else f" by {number_text(request.step)}"
-    return f"price {render_reference(request.reference)}{step}"
-
-
-def _with_reference(verb: str):  # type: ignore[no-untyped-def]  # requests with one optional reference
-    def write(request) -> str:  # type: ignore[no-untyped-def]
-        return verb if request.reference is None else f"{verb} {render_reference(request.reference)}"
-
-    return write
-
-
-_RENDER = {
+# Requests whose lines are more than their fields in order.
+_LINES: dict[str, Callable[[Any], str]] = {
     "assign": _assign,
-    "limit": lambda one: f"{render_reference(one.reference)} {one.relation} {number_text(one.number)}",
-    "forbid": _with_reference("forbid"),
-    "free": _with_reference("free"),
-    "drop": _with_reference("drop"),
-    "relax": _relax,
+    "limit": _limit,
     "row": _row,
     "objective": _objective,
     "use": _use,
-    "describe": _with_reference("describe"),
-    "data": _with_reference("data"),
-    "value": _with_reference("value"),
-    "total": _total,
-    "top": _top,
     "extreme": _extreme,
-    "binding": _with_reference("binding"),
-    "slack": _with_reference("slack"),
-    "price": _price,
-    "range": _with_reference("range"),
-    "why": _with_reference("why"),
-    "whynot": lambda one: f"whynot {render(one.change)}",
-    "solve": lambda one: "solve",
-    "whatif": lambda one: "whatif " + "; ".join(render(change) for change in one.changes),
-    "sweep": lambda one: f"sweep {_target(one.target)} = {', '.join(map(number_text, one.numbers))}",
-    "conflict": lambda one: "conflict",
-    "repair": lambda one: " ".join(["repair", *map(render_reference, one.references)]),
-    "alternatives": lambda one: f"alternatives {one.count}",
-    "frontier": lambda one: f"frontier {name_text(one.first)} {name_text(one.second)} {one.count}",
-    "compare": lambda one: f"compare {name_text(one.first)} {name_text(one.second)}",
-    "verify": lambda one: f"verify {quote(one.file)}{'' if one.trials == TRIALS else f' {one.trials}'}",
-    "inverse": lambda one: f"inverse {quote(one.file)}",
-    "diff": lambda one: f"diff {quote(one.file)}",
-    "keep": lambda one: f"keep {name_text(one.name)}" if one.name else "keep",
-    "undo": lambda one: f"undo {one.count}",
-    "scenario": lambda one: f"scenario {name_text(one.name)}",
+}
+# Texts of the fields of all other requests.
+_FIELDS: dict[str, Callable[[Any], str]] = {
+    "reference": render_reference,
+    "references": lambda references: " ".join(map(render_reference, references)),
+    "by": name_text,
+    "step": number_text,
+    "number": number_text,
+    "percent": lambda _: "%",
+    "count": str,
+    "trials": str,
+    "first": name_text,
+    "second": name_text,
+    "name": name_text,
+    "file": quote,
+    "change": render,
+    "changes": lambda changes: "; ".join(map(render, changes)),
+    "target": _target,
+    "numbers": lambda numbers: f"= {', '.join(map(number_text, numbers))}",
 }

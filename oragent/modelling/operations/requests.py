@@ -10,6 +10,8 @@ from oragent.modelling.data.model_values import Relation, Sense
 INFINITE_TEXTS = ("Infinity", "-Infinity")
 NUMBER_SCHEMA = {"anyOf": [{"type": "number"}, {"enum": list(INFINITE_TEXTS)}]}
 Number = Annotated[float, Field(allow_inf_nan=True), WithJsonSchema(NUMBER_SCHEMA)]
+# Words before fields in the line of a request.
+WORDS_BEFORE = {"by": "by", "step": "by", "number": "by"}
 
 
 class OperationRequest(BaseModel):

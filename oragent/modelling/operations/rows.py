@@ -1,28 +1,101 @@
-"""Rows at a point: left sides, slack, and for linear models duals with both slopes of the optimum."""
+"""Rows at a point with their duals, and prices of figures, by solving again with one step more and one step less."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
+from oragent._base.errors import ModellingError
 from oragent.modelling.data.arrays import Vector
-from oragent.modelling.data.indexed import Family
+from oragent.modelling.data.display import number, quoted
+from oragent.modelling.data.indexed import Family, IndexedModel
 from oragent.modelling.data.solution import TIGHT, SolveStatus
 from oragent.modelling.data.tolerances import scales_of
-from oragent.modelling.operations.pricing import optimum_change
+from oragent.modelling.operations.changes import FIGURES, figures_of, with_figures
+from oragent.modelling.operations.outcomes import ScenarioModel
 from oragent.modelling.operations.results import Figure, MemberFigures
-from oragent.modelling.operations.state import ModelScenario, ModelStudy
+from oragent.modelling.operations.slices import Slice
+from oragent.modelling.operations.state import ModelScenario, ModelStudy, difference
 from oragent.modelling.solving.optimal_face import OptimalFace, Slopes
 
+# Names of bounds of a variable, by field of the model.
+NAMES = {"low": "lower({})", "high": "upper({})"}
+# Maximum number of members that one operation prices.
+MAX_PRICED = 200
 # Maximum number of rows in a comparison or an explanation.
 SHOWN_ROWS = 20
 # Maximum number of rows of one result that are solved again with one unit more and one unit less.
-MAX_PRICED = 20
+MAX_PRICED_ROWS = 20
 # Maximum number of nonzero coefficients times rows whose two slopes are computed at a degenerate optimum.
 MAX_SLOPE_WORK = 2_000_000
 
 UNIQUE, NOT_UNIQUE, UNCHECKED = "unique", "not unique", "not checked"
 Members = Sequence[tuple[Family, int]]
+
+
+def price_members(study: ModelStudy, chosen: Slice, step: float) -> tuple[MemberFigures, ...]:
+    """Return the members of a slice, each with the change of the optimum for one step more and one step less.
+
+    A variable has its finite bounds, such as ``upper(ship[Lyon])``.
+
+    Raises:
+        ModellingError: The step is not above 0, there are too many members, or variables without bounds.
+    """
+    if not 0 < step < float("inf"):
+        raise ModellingError(f"a step of {number(step)}: expected a number above 0")
+    if len(chosen) > MAX_PRICED:
+        raise ModellingError(
+            f"{quoted(chosen.family.name)} has {len(chosen)} members there, each of which is solved twice: name at "
+            f"most {MAX_PRICED}"
+        )
+    scenario = study.present
+    study.solve(scenario)
+    members = tuple(
+        _price_member(study, scenario, chosen, member, step, field)
+        for member in chosen.members.tolist()
+        for field in _figures(scenario.model, chosen.kind, int(chosen.family.positions[member]))
+    )
+    if not members:
+        raise ModellingError(f"{quoted(chosen.names[0])} has no bounds, so no price: use 'why', or price rows or data")
+    return members
+
+
+def _figures(model: IndexedModel, kind: str, position: int) -> list[str]:
+    """Return the fields of the model in which a member has a finite figure."""
+    if kind == "variables":
+        return [field for field in NAMES if np.isfinite(figures_of(model, field)[position])]
+    return [FIGURES[kind]]
+
+
+def _price_member(
+    study: ModelStudy, scenario: ModelScenario, chosen: Slice, member: int, step: float, field: str
+) -> MemberFigures:
+    model, family = scenario.model, chosen.family
+    position = family.positions[[member]]
+    present = float(figures_of(model, field)[position[0]])
+    up, down = (
+        optimum_change(study, scenario, with_figures(model, field, position, present + change))
+        for change in (step, -step)
+    )
+    return MemberFigures(
+        name=NAMES.get(field, "{}").format(model.member_name(family, member)),
+        labels=model.labels_of(family, member),
+        value=Figure.exact(present, family.unit),
+        price_up=up,
+        price_down=down,
+    )
+
+
+def optimum_change(study: ModelStudy, scenario: ModelScenario, changed: IndexedModel) -> Figure:
+    """Return the change of the optimum from a scenario to another model; no value if that model has no point."""
+    arrays = changed.to_arrays()
+    if (arrays.low > arrays.high).any():
+        return Figure(unit=changed.objective.unit)
+    changed_scenario = ModelScenario(scenario.changes, changed, ScenarioModel(arrays))
+    outcome = study.solve(changed_scenario)
+    study.pool.refresh(scenario.known)
+    if outcome.objective is None:
+        return Figure(unit=changed.objective.unit)
+    return difference(scenario, changed_scenario)
 
 
 def row_slacks(scenario: ModelScenario, point: Vector) -> tuple[Vector, Vector]:
@@ -61,12 +134,12 @@ def row_members(
     face = optimal_face(scenario)
     figures = []
     priced = 0
-    for number, (family, member) in enumerate(members):
+    for place, (family, member) in enumerate(members):
         figure = _row_member(scenario, family, member, activities, slack)
         row = int(family.positions[member])
         if face is not None and face.duals is not None:
-            figure = figure.model_copy(update=_dual_fields(scenario, face, row, number))
-        if figure.uniqueness == NOT_UNIQUE and priced < MAX_PRICED:
+            figure = figure.model_copy(update=_dual_fields(scenario, face, row, place))
+        if figure.uniqueness == NOT_UNIQUE and priced < MAX_PRICED_ROWS:
             figure = figure.model_copy(update=_both_prices(study, scenario, row))
             priced += 1
         figures.append(figure)
@@ -89,14 +162,14 @@ def _row_member(
     )
 
 
-def _dual_fields(scenario: ModelScenario, face: OptimalFace, row: int, number: int) -> dict[str, object]:
+def _dual_fields(scenario: ModelScenario, face: OptimalFace, row: int, place: int) -> dict[str, object]:
     """Return the dual of a row, and whether it is unique."""
     assert face.duals is not None
     value, unit = float(face.duals[row]), scenario.model.objective.unit
     if is_unique_basis(scenario, face):
         return {"dual": Figure.exact(value, unit), "uniqueness": UNIQUE}
     slopes = None
-    if number < MAX_SLOPE_WORK // max(1, len(face.arrays.matrix.values)):
+    if place < MAX_SLOPE_WORK // max(1, len(face.arrays.matrix.values)):
         slopes = face.row_slopes(row)
     dual, uniqueness = dual_figure(value, slopes, unit)
     return {"dual": dual, "uniqueness": uniqueness}
@@ -122,7 +195,7 @@ def _both_prices(study: ModelStudy, scenario: ModelScenario, row: int) -> dict[s
     model = scenario.model
     present = float(model.rhs_values[row])
     up, down = (
-        optimum_change(study, scenario, replace(model, rhs=model.rhs.with_values(np.array([row]), present + step)))
+        optimum_change(study, scenario, with_figures(model, "rhs", np.array([row]), present + step))
         for step in (1.0, -1.0)
     )
     return {"price_up": up, "price_down": down}

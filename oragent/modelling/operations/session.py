@@ -7,28 +7,32 @@
 A question never changes the state. ``keep`` makes the last trial the state.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import get_args
 
 import numpy as np
 
 from oragent._base.errors import ModellingError
+from oragent.modelling.data.arrays import Vector
 from oragent.modelling.data.display import quoted
-from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.indexed import IndexedModel, ParameterFamily
 from oragent.modelling.opening import open_model
 from oragent.modelling.operations import requests as ops
-from oragent.modelling.operations.changes import apply_change
+from oragent.modelling.operations.changes import apply_change, figures_of
 from oragent.modelling.operations.outcomes import SolveLimits
 from oragent.modelling.operations.registry import run_query
 from oragent.modelling.operations.rendering import render
 from oragent.modelling.operations.results import AnyResult, StateResult, finite_or_none
+from oragent.modelling.operations.rows import NAMES
 from oragent.modelling.operations.slices import fold
 from oragent.modelling.operations.state import BASE, Changes, ModelStudy, lines_of
 from oragent.modelling.operations.syntax import is_comment, parse_line
 from oragent.modelling.references.reference_text import name_text
 
 CHANGES = get_args(ops.AnyChange)
+# Name, figure before, figure after.
+ChangedFigure = tuple[str, float | None, float | None]
 # Maximum number of figures that the result of a change lists, beside their count.
 SHOWN = 5
 
@@ -125,7 +129,7 @@ class ModelSession:
         self.study.changes, self.study.trial = changes, None
         return self._state()
 
-    def _state(self, changed: tuple[tuple[str, float | None, float | None], ...] = (), count: int = 0) -> StateResult:
+    def _state(self, changed: tuple[ChangedFigure, ...] = (), count: int = 0) -> StateResult:
         study = self.study
         return StateResult(
             scenario=study.label(study.changes), changes=lines_of(study.changes), changed=changed, count=count
@@ -142,35 +146,32 @@ def _parse_changes(lines: Iterable[str]) -> Changes:
     return tuple(changes)
 
 
-def _changed_figures(
-    before: IndexedModel, after: IndexedModel
-) -> tuple[tuple[tuple[str, float | None, float | None], ...], int]:
+def _changed_figures(before: IndexedModel, after: IndexedModel) -> tuple[tuple[ChangedFigure, ...], int]:
     """Return names, old and new figures that a change sets directly: data, right-hand sides, bounds and costs."""
-    changed: list[tuple[str, float | None, float | None]] = []
-    cells = np.flatnonzero(before.cells != after.cells)
-    if len(cells):
-        for family in before.parameters:
-            for position in np.flatnonzero(np.isin(family.positions, cells)).tolist():
-                at = int(family.positions[position])
-                changed.append((before.member_name(family, position), float(before.cells[at]), float(after.cells[at])))
-        return tuple(changed[:SHOWN]), len(changed)
-    old, new = before.to_arrays(), after.to_arrays()
-    pairs = [("lower({})", old.low, new.low), ("upper({})", old.high, new.high)]
+    if not np.array_equal(before.cells, after.cells):
+        return _differences("{}", before.names_of(ParameterFamily), before.cells, after.cells)
+    names = before.column_names
+    parts = [
+        _differences(form, names, figures_of(before, field), figures_of(after, field)) for field, form in NAMES.items()
+    ]
     for goal in after.objectives:
         earlier = next((objective for objective in before.objectives if objective.name == goal.name), None)
         if earlier is not None and earlier.cost is not goal.cost:
             costs = earlier.cost.evaluate(before.cells), goal.cost.evaluate(after.cells)
-            pairs.append((f"{name_text(goal.name)}({{}})", *costs))
-    for form, first, second in pairs:
-        places = np.flatnonzero(first != second).tolist()
-        changed += [
-            (form.format(before.column_names[at]), finite_or_none(first[at]), finite_or_none(second[at]))
-            for at in places
-        ]
+            parts.append(_differences(f"{name_text(goal.name)}({{}})", names, *costs))
     if before.shape == after.shape:
-        places = np.flatnonzero(before.rhs_values != after.rhs_values).tolist()
-        values = before.rhs_values, after.rhs_values
-        changed += [(before.row_names[at], float(values[0][at]), float(values[1][at])) for at in places]
+        parts.append(_differences("{}", before.row_names, before.rhs_values, after.rhs_values))
         entries = int((before.matrix.values != after.matrix.values).sum())
-        return tuple(changed[:SHOWN]), len(changed) + entries
-    return tuple(changed[:SHOWN]), len(changed) + abs(before.shape[0] - after.shape[0])
+    else:
+        entries = abs(before.shape[0] - after.shape[0])
+    shown = [figure for figures, _ in parts for figure in figures]
+    return tuple(shown[:SHOWN]), sum(count for _, count in parts) + entries
+
+
+def _differences(
+    form: str, names: Sequence[str], before: Vector, after: Vector
+) -> tuple[tuple[ChangedFigure, ...], int]:
+    """Return the first figures that differ, with their names in a form such as ``lower({})``, and their number."""
+    places = np.flatnonzero(before != after).tolist()
+    figures = ((form.format(names[at]), finite_or_none(before[at]), finite_or_none(after[at])) for at in places[:SHOWN])
+    return tuple(figures), len(places)

@@ -62,10 +62,7 @@ def solve_stages(
         if best is None:
             break
         if unproven or solved_stage.outcome.status is not SolveStatus.OPTIMAL:
-            if goal.slack > 1:
-                unproven += 2
-            else:
-                unproven += 1
+            unproven += 2 if goal.slack > 1 else 1
         held.append((solved_stage.arrays, best + solved_stage.arrays.sense.sign * goal.allowance(best)))
         arrays = model.to_arrays(after)
         for by, limit in held:
@@ -107,18 +104,23 @@ def objective_values(model: IndexedModel, point: Vector | None) -> tuple[Objecti
     """Return the values of all objectives at a point; empty for a model with a single objective."""
     if len(model.objectives) == 1 or point is None:
         return ()
-    weights = effective_weights(model.objectives)
-    order = sorted({goal.priority for goal, weight in zip(model.objectives, weights, strict=True) if weight})
     return tuple(
         ObjectiveValue(
             name=goal.name,
             sense=str(goal.sense),
-            stage=len(order) - order.index(goal.priority) if weight else 0,
+            stage=stage,
             weight=weight,
             value=Figure.exact(model.to_arrays(goal).objective_at(point), goal.unit),
         )
-        for goal, weight in zip(model.objectives, weights, strict=True)
+        for goal, stage, weight in ranked_objectives(model)
     )
+
+
+def ranked_objectives(model: IndexedModel) -> list[tuple[IndexedObjective, int, float]]:
+    """Return each objective with its stage from 1 on and its weight, both 0 for objectives that are not optimised."""
+    pairs = list(zip(model.objectives, effective_weights(model.objectives), strict=True))
+    order = sorted({goal.priority for goal, weight in pairs if weight}, reverse=True)
+    return [(goal, order.index(goal.priority) + 1 if weight else 0, weight) for goal, weight in pairs]
 
 
 def limit_objective(arrays: Arrays, by: Arrays, limit: float) -> Arrays:

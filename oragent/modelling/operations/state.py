@@ -15,7 +15,7 @@ from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.solution import SolveStatus
 from oragent.modelling.data.tolerances import scale_of, scales_of
 from oragent.modelling.operations import requests as ops
-from oragent.modelling.operations.changes import apply_changes
+from oragent.modelling.operations.changes import apply_change
 from oragent.modelling.operations.outcomes import Outcome, OutcomePool, ScenarioModel, SolveLimits, difference_span
 from oragent.modelling.operations.rendering import render
 from oragent.modelling.operations.results import Figure, Moved, ObjectiveChange, OperationResult
@@ -77,14 +77,10 @@ class ModelStudy:
         """Return the scenario after some changes of the base model."""
         key = tuple(render(change) for change in changes)
         if key not in self._models:
-            if changes:
-                before = self.scenario(changes[:-1]) if key[:-1] in self._models else None
-                if before is None:
-                    model = apply_changes(self.base, changes, self.base)
-                else:
-                    model = apply_changes(before.model, changes[-1:], self.base)
-            else:
-                model = self.base
+            before = self._models.get(key[:-1]) if changes else None
+            model, remaining = (self.base, changes) if before is None else (before.model, changes[-1:])
+            for change in remaining:
+                model = apply_change(model, change, self.base)
             self._models[key] = ModelScenario(changes, model, ScenarioModel(model.to_arrays()))
             room = max(2, min(KEPT_MODELS, KEPT_NONZEROS // max(1, len(model.columns))))
             while len(self._models) > room:
@@ -128,9 +124,7 @@ class ModelStudy:
             hint = "ask 'conflict' or 'repair'" if outcome.status is SolveStatus.INFEASIBLE else "add a bound or a row"
             raise ModellingError(f"the model is {outcome.status}, so there are no values: {hint}")
         point = self.last_point(scenario)
-        if point is None:
-            return outcome.point
-        return point
+        return outcome.point if point is None else point
 
     def stages(self, scenario: ModelScenario) -> tuple[StageOutcome, ...]:
         """Solve the objectives of a scenario in order of priority."""
@@ -139,9 +133,7 @@ class ModelStudy:
     def last_point(self, scenario: ModelScenario) -> Vector | None:
         """Return the best point of the last stage that has one, or None."""
         points = [stage.point for stage in self.stages(scenario) if stage.point is not None]
-        if points:
-            return points[-1]
-        return None
+        return points[-1] if points else None
 
     def optimum(self, scenario: ModelScenario) -> Figure:
         """Return what is known about the optimum of a solved scenario."""

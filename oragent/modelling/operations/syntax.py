@@ -3,8 +3,10 @@
 The grammar is in ``docs/modelling.md``.
 """
 
-from collections.abc import Callable
-from typing import Literal, NoReturn, TypeVar, cast
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, NoReturn, TypeVar, cast, get_args
 
 from pydantic import ValidationError
 
@@ -12,15 +14,77 @@ from oragent._base.errors import ModellingError
 from oragent.modelling.data.display import plain, quoted, validation_line
 from oragent.modelling.data.model_values import Relation, Sense
 from oragent.modelling.operations import requests as ops
-from oragent.modelling.operations.tokens import Token, TokenKind, split_tokens
 from oragent.modelling.references.reference_text import KEYWORDS, KINDS
 
+MAX_LINE_CHARACTERS = 20_000
+TOKEN = re.compile(
+    r"""(?P<space>\s+)
+    |(?P<string>"(?:[^"\\]|\\.)*")
+    |(?P<number>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?(?!\w))
+    |(?P<word>\w+)
+    |(?P<sign>\.\.|\+=|-=|\*=|<=|>=|[=\[\](){},:;*%+.\-])""",
+    re.VERBOSE,
+)
+ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 Item = TypeVar("Item")
+FamilyKind = Literal["parameters", "variables", "rows"]
 ASSIGNS = ("=", "+=", "-=", "*=")
 COMPARISONS = ("<=", ">=")
-# First words of changes that are not assignments.
+LABELS = ("word", "number", "string")
+# Requests by their first word.
+REQUESTS: Mapping[str, type[ops.OperationRequest]] = {
+    request.model_fields["operation"].default: request for request in get_args(ops.AnyRequest)
+}
+# First words of changes that are not assignments, and of questions.
 CHANGES = ("forbid", "free", "drop", "relax", "row", "objective")
-MAX_TRIALS = 1000
+DIRECTIONS = ("most", "least")
+QUERIES = [*DIRECTIONS, *(word for word, request in REQUESTS.items() if request in get_args(ops.AnyQuery))]
+QUERIES.remove("extreme")
+
+
+@dataclass(frozen=True)
+class Token:
+    """Token of a line."""
+
+    # ``string``, ``number``, ``word``, ``sign`` or ``end``.
+    kind: str
+    # Text without quotes.
+    text: str
+    # Position in the line, from 0.
+    start: int
+
+    def is_word(self, *words: str) -> bool:
+        """Return True if it is one of these words without quotes, in any case."""
+        return self.kind == "word" and self.text.casefold() in words
+
+    def is_sign(self, *signs: str) -> bool:
+        """Return True if it is one of these signs."""
+        return self.kind == "sign" and self.text in signs
+
+
+def split_tokens(line: str) -> Sequence[Token]:
+    """Return the tokens of a line, with an end token.
+
+    Raises:
+        ModellingError: The line is too long, or a character does not belong to any token.
+    """
+    if len(line) > MAX_LINE_CHARACTERS:
+        raise ModellingError(f"the line has {len(line):,} characters; expected at most {MAX_LINE_CHARACTERS:,}")
+    tokens, position = [], 0
+    while position < len(line):
+        match = TOKEN.match(line, position)
+        if match is None:
+            raise ModellingError(
+                f"character {position + 1} of '{plain(line, 200)}' cannot be read: put names with spaces or signs in "
+                'double quotes, as in "Saint-Denis"'
+            )
+        if match.lastgroup and match.lastgroup != "space":
+            text = match.group()
+            if match.lastgroup == "string":
+                text = ESCAPE.sub(r"\1", text[1:-1])
+            tokens.append(Token(match.lastgroup, text, position))
+        position = match.end()
+    return [*tokens, Token("end", "", len(line))]
 
 
 def parse_line(line: str) -> ops.AnyRequest:
@@ -43,14 +107,6 @@ def is_comment(line: str) -> bool:
     return not line.strip() or line.lstrip().startswith("#")
 
 
-def _verb(verb: str, reference: ops.MemberReference) -> ops.ForbidChange | ops.FreeChange | ops.DropChange:
-    if verb == "forbid":
-        return ops.ForbidChange(reference=reference)
-    if verb == "free":
-        return ops.FreeChange(reference=reference)
-    return ops.DropChange(reference=reference)
-
-
 class _Parser:
     """The tokens of a line and the current position."""
 
@@ -58,48 +114,36 @@ class _Parser:
         self._line = line
         self._tokens = split_tokens(line)
         self._at = 0
-        self._queries: dict[str, Callable[[], ops.AnyQuery]] = {
-            "describe": lambda: ops.DescribeRequest(reference=self._optional_reference()),
-            "data": lambda: ops.DataRequest(reference=self.reference()),
-            "value": lambda: ops.ValueRequest(reference=self.reference()),
-            "total": lambda: ops.TotalRequest(reference=self.reference(), by=self._by_name()),
-            "top": self._top,
-            "most": lambda: self._extreme("most"),
-            "least": lambda: self._extreme("least"),
-            "binding": lambda: ops.BindingRequest(reference=self._optional_reference()),
-            "slack": lambda: ops.SlackRequest(reference=self.reference()),
-            "price": self._price,
-            "range": lambda: ops.RangeRequest(reference=self.reference()),
-            "why": lambda: ops.WhyRequest(reference=self.reference()),
-            "whynot": lambda: ops.WhyNotRequest(change=self.change()),
-            "solve": ops.SolveRequest,
-            "whatif": lambda: ops.WhatIfRequest(changes=self._list(self.change, ";")),
-            "sweep": self._sweep,
-            "conflict": ops.ConflictRequest,
-            "repair": self._repair,
-            "alternatives": lambda: ops.AlternativesRequest(count=self._count()),
-            "frontier": self._frontier,
-            "compare": lambda: ops.CompareScenariosRequest(
-                first=self._name("a scenario"), second=self._name("a scenario")
-            ),
-            "verify": self._verify,
-            "inverse": lambda: ops.InverseRequest(file=self._string("a file in double quotes")),
-            "diff": lambda: ops.DiffRequest(file=self._string("a file in double quotes")),
-            "keep": lambda: ops.KeepRequest(name="" if self._is_end() else self._name("a name")),
-            "undo": lambda: ops.UndoRequest(count=1 if self._is_end() else self._count()),
-            "scenario": lambda: ops.ScenarioRequest(name=self._name("a scenario")),
+        # Functions that read the fields of requests.
+        self._readers: dict[str, Callable[[], object]] = {
+            "reference": self.reference,
+            "references": self._references,
+            "by": lambda: self._name("a name after by"),
+            "step": self.number,
+            "number": self.number,
+            "percent": lambda: self._accept("%"),
+            "count": self._count,
+            "trials": self._count,
+            "first": lambda: self._name("a scenario or an objective"),
+            "second": lambda: self._name("a scenario or an objective"),
+            "name": lambda: self._name("a name"),
+            "file": self._file,
+            "change": self.change,
+            "changes": lambda: self._list(self.change, ";"),
+            "target": self.target,
+            "numbers": self._numbers,
         }
 
     def line(self) -> ops.AnyRequest:
         """Parse a question or a change."""
         word = self.first_word
-        if self._peek().kind is TokenKind.WORD and not self._names_target():
-            if word in self._queries:
+        if self._peek().kind == "word" and not self._names_target():
+            if word in QUERIES:
                 self._at += 1
-                return self._queries[word]()
+                return self._extreme(word) if word in DIRECTIONS else self._fields(REQUESTS[word])
             if word not in CHANGES:
                 raise ModellingError(
-                    f"unknown operation {quoted(word)}: expected one of {', '.join([*self._queries, *CHANGES])}, "
+                    f"unknown operation {quoted(word)}: expected one of {', '.join([*QUERIES, *CHANGES])}, "
                     "or a change such as demand *= 1.1"
                 )
         return self.change()
@@ -115,22 +159,29 @@ class _Parser:
 
     def change(self) -> ops.AnyChange:
         """Parse a change of the model."""
-        token, is_verb = self._peek(), not self._names_target()
-        if is_verb and token.is_word("forbid", "free", "drop"):
-            self._at += 1
-            return _verb(token.text.casefold(), self.reference())
-        if is_verb and token.is_word("relax"):
-            self._at += 1
-            reference = self.reference()
-            self._expect_word("by")
-            return ops.RelaxChange(reference=reference, number=self.number(), percent=self._percent())
-        if is_verb and token.is_word("row"):
-            self._at += 1
+        word = self._peek().text.casefold()
+        if self._peek().kind != "word" or word not in CHANGES or self._names_target():
+            return self._assignment()
+        self._at += 1
+        if word == "row":
             return self._new_row()
-        if is_verb and token.is_word("objective"):
-            self._at += 1
+        if word == "objective":
             return self._objective()
-        return self._assignment()
+        return cast(ops.AnyChange, self._fields(REQUESTS[word]))
+
+    def _fields(self, kind: type[ops.OperationRequest]) -> ops.AnyRequest:
+        """Parse the fields of a request in order. Those with a default may be left out."""
+        values = {}
+        for name, field in kind.model_fields.items():
+            word = ops.WORDS_BEFORE.get(name)
+            if name == "operation" or (not field.is_required() and self._is_end()):
+                continue
+            if word is not None and not self._accept(word):
+                if field.is_required():
+                    self._fail(word)
+                continue
+            values[name] = self._readers[name]()
+        return cast(ops.AnyRequest, kind(**values))
 
     def _assignment(self) -> ops.AnyChange:
         target = self.target()
@@ -142,7 +193,7 @@ class _Parser:
                 reference=target.reference, relation=cast(Literal["<=", ">="], sign), number=self.number()
             )
         operator = cast(Literal["=", "+=", "-=", "*="], sign)
-        return ops.AssignChange(target=target, operator=operator, number=self.number(), percent=self._percent())
+        return ops.AssignChange(target=target, operator=operator, number=self.number(), percent=self._accept("%"))
 
     def _new_row(self) -> ops.NewRow:
         name = self._name("a name for the row")
@@ -152,9 +203,9 @@ class _Parser:
         return ops.NewRow(name=name, left=left, relation=Relation(relation), right=self.expression())
 
     def _objective(self) -> ops.NewObjective | ops.UseObjectives:
-        name, after = "objective", self._peek(1)
+        name = "objective"
         if not self._peek().is_word("minimize", "maximize"):
-            if not after.is_sign(":"):
+            if not self._peek(1).is_sign(":"):
                 return self._use_objectives()
             name = self._name("a name, minimize or maximize")
             self._take_sign(":", expected="':' after the name of the objective")
@@ -165,27 +216,24 @@ class _Parser:
 
     def _use_objectives(self) -> ops.UseObjectives:
         stages = [self._objective_stage()]
-        while self._peek().is_word("then"):
-            self._at += 1
+        while self._accept("then"):
             stages.append(self._objective_stage())
         return ops.UseObjectives(stages=tuple(stages))
 
     def _objective_stage(self) -> ops.ObjectiveStage:
         parts = self._list(self._weighted_objective, "+")
-        if not self._peek().is_word("within"):
+        if not self._accept("within"):
             return ops.ObjectiveStage(parts=parts)
-        self._at += 1
         within = self.number()
         if not 0 <= within < float("inf"):
             raise ModellingError(f"within {within:g}: expected a number from 0 on; nothing was changed")
-        return ops.ObjectiveStage(parts=parts, within=within, percent=self._percent())
+        return ops.ObjectiveStage(parts=parts, within=within, percent=self._accept("%"))
 
     def _weighted_objective(self) -> ops.WeightedObjective:
         weight = 1.0
-        if self._peek().kind is TokenKind.NUMBER:
+        if self._peek().kind == "number":
             weight = float(self._next().text)
-            if self._peek().is_sign("*"):
-                self._at += 1
+            self._accept("*")
         name = self._name("the name of an objective")
         if not 0 < weight < float("inf"):
             raise ModellingError(f"weight {weight:g}: expected a number above 0; nothing was changed")
@@ -193,8 +241,8 @@ class _Parser:
 
     def target(self) -> ops.ChangeTarget:
         """Parse the target of a change: a value, a bound or a coefficient."""
-        token, after = self._peek(), self._peek(1)
-        if not after.is_sign("("):
+        token = self._peek()
+        if not self._peek(1).is_sign("("):
             return ops.ChangeTarget(reference=self.reference())
         name = self._name("a name")
         self._take_sign("(", expected="'('")
@@ -206,49 +254,39 @@ class _Parser:
 
     def reference(self) -> ops.MemberReference:
         """Parse a family or a slice of one."""
-        kind: Literal["parameters", "variables", "rows"] | None = None
-        first, after = self._peek(), self._peek(1)
-        if first.is_word(*KINDS) and after.is_sign("."):
-            kind = cast(Literal["parameters", "variables", "rows"], first.text.casefold())
-            self._at += 2
-        elif first.is_word(*KINDS):
-            self._at += 1
-            return ops.MemberReference(
-                name="*", kind=cast(Literal["parameters", "variables", "rows"], first.text.casefold())
-            )
+        kind = None
+        if self._peek().is_word(*KINDS):
+            kind = cast(FamilyKind, self._next().text.casefold())
+            if not self._accept("."):
+                return ops.MemberReference(name="*", kind=kind)
         name = self._name("a name of variables, rows or data")
-        if not self._peek().is_sign("["):
+        if not self._accept("["):
             return ops.MemberReference(name=name, kind=kind)
-        self._at += 1
         indices = self._list(self._index, ",")
         self._take_sign("]", expected="',' or ']'")
         return ops.MemberReference(name=name, indices=indices, kind=kind)
 
     def _index(self) -> ops.Index:
-        if self._peek().is_sign("*"):
-            self._at += 1
-            if not self._peek().is_word("except"):
+        if self._accept("*"):
+            if not self._accept("except"):
                 return ops.Index()
-            self._at += 1
-            return ops.Index(kind="except", labels=self._except_labels())
-        if self._peek().is_sign("{"):
-            self._at += 1
-            labels = self._list(self._label, ",")
-            self._take_sign("}", expected="',' or '}'")
+            return ops.Index(kind="except", labels=self._labels_in_braces() or self._plain_labels())
+        if labels := self._labels_in_braces():
             return ops.Index(kind="labels", labels=labels)
         label = self._label()
-        if self._peek().is_sign(".."):
-            self._at += 1
+        if self._accept(".."):
             return ops.Index(kind="range", labels=(label, self._label()))
         return ops.Index(kind="labels", labels=(label,))
 
-    def _except_labels(self) -> tuple[str, ...]:
-        """Parse the labels after ``except``: a list in braces, or all plain labels up to the next index."""
-        if self._peek().is_sign("{"):
-            self._at += 1
-            in_braces = self._list(self._label, ",")
-            self._take_sign("}", expected="',' or '}'")
-            return in_braces
+    def _labels_in_braces(self) -> tuple[str, ...]:
+        if not self._accept("{"):
+            return ()
+        labels = self._list(self._label, ",")
+        self._take_sign("}", expected="',' or '}'")
+        return labels
+
+    def _plain_labels(self) -> tuple[str, ...]:
+        """Parse all plain labels up to the next index."""
         labels = [self._label()]
         # A comma may also begin the next index. The labels of the set decide this when the reference is resolved.
         while self._peek().is_sign(",") and self._is_plain_label(self._at + 1):
@@ -257,15 +295,12 @@ class _Parser:
         return tuple(labels)
 
     def _is_plain_label(self, at: int) -> bool:
-        is_label = self._tokens[at].kind in (TokenKind.WORD, TokenKind.NUMBER, TokenKind.STRING)
-        return is_label and not self._tokens[at + 1].is_sign("..")
+        return self._tokens[at].kind in LABELS and not self._tokens[at + 1].is_sign("..")
 
     def _label(self) -> str:
-        token = self._next()
-        if token.kind not in (TokenKind.WORD, TokenKind.NUMBER, TokenKind.STRING) or token.is_word("except"):
-            self._at -= 1
+        if self._peek().kind not in LABELS or self._peek().is_word("except"):
             self._fail("a label (in double quotes if it has spaces or signs), '*', or '{'")
-        return token.text
+        return self._next().text
 
     def expression(self) -> ops.Expression:
         """Parse a sum of terms."""
@@ -283,167 +318,99 @@ class _Parser:
 
     def _term(self, sign: float) -> ops.ExpressionTerm:
         coefficient = sign
-        if self._peek().kind is TokenKind.NUMBER:
+        if self._peek().kind == "number":
             coefficient *= float(self._next().text)
-            if self._peek().is_sign("*"):
-                self._at += 1
-            elif not self._begins_reference():
+            if not self._accept("*") and not self._begins_reference():
                 return ops.ExpressionTerm(coefficient=coefficient)
-        is_sum = self._peek().is_word("sum")
-        if is_sum:
-            self._at += 1
+        is_sum = self._accept("sum")
         reference, data = self.reference(), None
-        if self._peek().is_sign("*"):
-            self._at += 1
+        if self._accept("*"):
             data, reference = reference, self.reference()
         by: list[str] = []
-        while is_sum and self._peek().is_word("by"):
-            self._at += 1
+        while is_sum and self._accept("by"):
             by.append(self._name("an index set"))
         return ops.ExpressionTerm(coefficient=coefficient, reference=reference, data=data, is_sum=is_sum, by=tuple(by))
 
     def _begins_reference(self) -> bool:
         """Return True if a reference or a sum follows a coefficient, as in ``2 x[a]``."""
-        token = self._peek()
-        return token.kind in (TokenKind.WORD, TokenKind.STRING) and not token.is_word("within", "by")
+        return self._peek().kind in ("word", "string") and not self._peek().is_word("within", "by")
 
     def number(self) -> float:
         """Parse a number with its sign, or ``inf``."""
         sign = self._leading_sign()
-        token = self._next()
-        if token.is_word("inf"):
+        if self._accept("inf"):
             return sign * float("inf")
-        if token.kind is not TokenKind.NUMBER:
-            self._at -= 1
+        if self._peek().kind != "number":
             self._fail("a number")
-        return sign * float(token.text)
+        return sign * float(self._next().text)
 
-    def _percent(self) -> bool:
-        if self._peek().is_sign("%"):
-            self._at += 1
-            return True
-        return False
-
-    def _top(self) -> ops.TopRequest:
-        sign = -1 if self._peek().is_sign("-") else 1
-        if sign < 0:
-            self._at += 1
-        count = self._count()
-        reference = self.reference()
-        return ops.TopRequest(count=sign * count, reference=reference, by=self._by_name() or "value")
-
-    def _extreme(self, direction: Literal["most", "least"]) -> ops.ExtremeRequest:
-        expression = self.expression()
-        within, percent = None, False
-        if self._peek().is_word("within"):
-            self._at += 1
-            within = self.number()
-            percent = self._percent()
-        return ops.ExtremeRequest(direction=direction, expression=expression, within=within, percent=percent)
-
-    def _price(self) -> ops.PriceRequest:
-        reference = self.reference()
-        if not self._peek().is_word("by"):
-            return ops.PriceRequest(reference=reference)
-        self._at += 1
-        return ops.PriceRequest(reference=reference, step=self.number())
-
-    def _sweep(self) -> ops.SweepRequest:
-        target = self.target()
+    def _numbers(self) -> tuple[float, ...]:
         self._take_sign("=", expected="'='")
-        return ops.SweepRequest(target=target, numbers=self._list(self.number, ","))
+        return self._list(self.number, ",")
 
-    def _repair(self) -> ops.RepairRequest:
+    def _references(self) -> tuple[ops.MemberReference, ...]:
         references = []
         while not self._is_end():
             references.append(self.reference())
-            if self._peek().is_sign(","):
-                self._at += 1
-        return ops.RepairRequest(references=tuple(references))
+            self._accept(",")
+        return tuple(references)
 
-    def _frontier(self) -> ops.FrontierRequest:
-        first, second = self._name("an objective"), self._name("an objective")
-        if self._is_end():
-            return ops.FrontierRequest(first=first, second=second)
-        return ops.FrontierRequest(first=first, second=second, count=self._count())
-
-    def _verify(self) -> ops.VerifyRequest:
-        file = self._string("a file in double quotes")
-        if self._is_end():
-            return ops.VerifyRequest(file=file)
-        count = self._count()
-        if count > MAX_TRIALS:
-            raise ModellingError(f"{count} trials: expected at most {MAX_TRIALS}")
-        return ops.VerifyRequest(file=file, trials=count)
-
-    def _optional_reference(self) -> ops.MemberReference | None:
-        if self._is_end():
-            return None
-        return self.reference()
-
-    def _by_name(self) -> str | None:
-        if not self._peek().is_word("by"):
-            return None
-        self._at += 1
-        return self._name("a name after by")
+    def _extreme(self, direction: str) -> ops.ExtremeRequest:
+        expression = self.expression()
+        within, percent = None, False
+        if self._accept("within"):
+            within = self.number()
+            percent = self._accept("%")
+        return ops.ExtremeRequest(
+            direction=cast(Literal["most", "least"], direction), expression=expression, within=within, percent=percent
+        )
 
     def _count(self) -> int:
-        token = self._next()
-        if token.kind is not TokenKind.NUMBER or not token.text.isdigit() or len(token.text) > 9:
-            self._at -= 1
+        sign = -1 if self._accept("-") else 1
+        token = self._peek()
+        if token.kind != "number" or not token.text.isdigit() or len(token.text) > 9:
             self._fail("a whole number")
-        return int(token.text)
+        return sign * int(self._next().text)
 
     def _name(self, what: str) -> str:
-        token = self._next()
-        if token.kind not in (TokenKind.WORD, TokenKind.STRING) or not token.text or token.is_word(*KEYWORDS):
-            self._at -= 1
-            if token.is_word(*KEYWORDS):
-                what += f" ('{token.text}' is a word of the syntax: write a name \"{token.text}\" in double quotes)"
+        token = self._peek()
+        if token.is_word(*KEYWORDS):
+            what += f" ('{token.text}' is a word of the syntax: write a name \"{token.text}\" in double quotes)"
+        if token.kind not in ("word", "string") or not token.text or token.is_word(*KEYWORDS):
             self._fail(what)
-        return token.text
+        return self._next().text
 
-    def _string(self, what: str) -> str:
-        token = self._next()
-        if token.kind is not TokenKind.STRING:
-            self._at -= 1
-            self._fail(what)
-        return token.text
+    def _file(self) -> str:
+        if self._peek().kind != "string":
+            self._fail("a file in double quotes")
+        return self._next().text
 
     def _list(self, item: Callable[[], Item], separator: str) -> tuple[Item, ...]:
         items = [item()]
-        while self._peek().is_sign(separator):
-            self._at += 1
+        while self._accept(separator):
             items.append(item())
         return tuple(items)
 
-    def _expect_word(self, word: str) -> None:
-        if not self._next().is_word(word):
-            self._at -= 1
-            self._fail(word)
+    def _accept(self, text: str) -> bool:
+        """Step over a sign or word if it comes next, and return whether it does."""
+        is_next = self._peek().is_word(text) or self._peek().is_sign(text)
+        self._at += is_next
+        return is_next
 
     def _take_sign(self, *signs: str, expected: str) -> str:
-        token = self._next()
-        if not token.is_sign(*signs):
-            self._at -= 1
+        if not self._peek().is_sign(*signs):
             self._fail(expected)
-        return token.text
+        return self._next().text
 
     def _peek(self, ahead: int = 0) -> Token:
         return self._tokens[min(self._at + ahead, len(self._tokens) - 1)]
 
     def _next(self) -> Token:
-        token = self._tokens[self._at]
-        if token.kind is not TokenKind.END:
-            self._at += 1
-            return token
-        # The callers step back to the token that they report.
         self._at += 1
-        self._tokens = [*self._tokens, token]
-        return token
+        return self._tokens[self._at - 1]
 
     def _is_end(self) -> bool:
-        return self._peek().kind is TokenKind.END
+        return self._peek().kind == "end"
 
     def expect_end(self) -> None:
         """Raise an error unless the line is used up."""
@@ -452,7 +419,7 @@ class _Parser:
 
     def _fail(self, expected: str) -> NoReturn:
         token = self._peek()
-        if token.kind is TokenKind.END:
+        if token.kind == "end":
             where = "the line ends too early"
         else:
             where = f"'{plain(self._line[token.start :], 40)}' (character {token.start + 1}) cannot be read there"

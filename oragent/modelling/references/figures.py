@@ -1,55 +1,12 @@
-"""References in texts to figures of results, such as ``{r7.objective.difference}``. The program inserts the figures.
+"""Texts of figures and other parts of results.
 
-A path consists only of field names and list positions; no expression is evaluated. A figure with an interval is written
-"between LOW and HIGH", or "at least" and "at most" if one end is infinite.
+A figure with an interval is written "between LOW and HIGH", or "at least" and "at most" if one end is infinite.
 """
-
-import re
-from collections.abc import Mapping
-
-from pydantic import BaseModel
 
 from oragent._base.errors import ModellingError
 from oragent.modelling.data.display import figure as figure_text
-from oragent.modelling.data.display import plain, quoted
-from oragent.modelling.operations.results import AnyResult, Figure
-from oragent.modelling.operations.slices import nearest_names
-
-REFERENCE = re.compile(r"\{\s*(?P<id>r\d+)(?P<path>(?:\.[A-Za-z_]\w*|\[\d{1,9}\])*)\s*\}")
-STEP = re.compile(r"\.([A-Za-z_]\w*)|\[(\d+)\]")
-
-
-def resolve_reference(reference: str, results: Mapping[str, AnyResult]) -> object:
-    """Return the part of a result for a reference such as ``r7.objective.difference``. Braces are optional.
-
-    Raises:
-        ModellingError: The text is not a reference, or the result has no such part.
-    """
-    match = REFERENCE.fullmatch(reference if reference.startswith("{") else f"{{{reference}}}")
-    if match is None:
-        raise ModellingError(
-            f"{quoted(reference)} is not a reference: expected one such as {{r7.objective.difference}}"
-        )
-    if match["id"] not in results:
-        raise ModellingError(f"unknown result {quoted(match['id'])}: {nearest_names(match['id'], results)}")
-    part: object = results[match["id"]]
-    for name, position in STEP.findall(match["path"]):
-        part = _step(part, name, position, reference)
-    return part
-
-
-def _step(part: object, name: str, name_path: str, reference: str) -> object:
-    where = f"{quoted(reference)}: "
-    if name:
-        if not isinstance(part, BaseModel) or name not in type(part).model_fields:
-            fields = list(type(part).model_fields) if isinstance(part, BaseModel) else []
-            raise ModellingError(f"{where}no field {quoted(name)}: {nearest_names(name, fields)}")
-        return getattr(part, name)
-    if not isinstance(part, tuple):
-        raise ModellingError(f"{where}[{name_path}] of a part that has no list")
-    if int(name_path) >= len(part):
-        raise ModellingError(f"{where}[{name_path}] of a list of {len(part)}; the first one is [0]")
-    return part[int(name_path)]
+from oragent.modelling.data.display import plain
+from oragent.modelling.operations.results import Figure
 
 
 def format_part(part: object) -> str:
@@ -83,8 +40,3 @@ def format_figure(figure: Figure) -> str:
     if figure.value is not None:
         return f"{figure_text(figure.value)}{unit}, not proven"
     return "unknown"
-
-
-def fill_references(text: str, results: Mapping[str, AnyResult]) -> str:
-    """Replace each reference in a text by its figure. If a result has no such part, raise ``ModellingError``."""
-    return REFERENCE.sub(lambda match: format_part(resolve_reference(match.group(), results)), text)

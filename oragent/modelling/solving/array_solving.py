@@ -5,6 +5,7 @@ Names of variables and rows are not needed, so the overhead is small even for mo
 
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -114,21 +115,19 @@ def _with_linear_parts(arrays: Arrays, back_end: Solver, names: Sequence[str]) -
     If the default back end cannot take a part, it is replaced by the first installed one that can.
     """
     try:
-        linear = linearise(arrays, back_end.abilities, names)
-        check_abilities(linear.arrays, back_end)
-        return back_end, linear
+        return back_end, _linear_parts(arrays, back_end, names)
     except ModellingError:
-        if back_end.name != DEFAULT:
-            raise
-        for name in installed_solvers():
+        for name in installed_solvers() if back_end.name == DEFAULT else ():
             able = find_solver(name)
-            try:
-                linear = linearise(arrays, able.abilities, names)
-                check_abilities(linear.arrays, able)
-            except ModellingError:
-                continue
-            return able, linear
+            with suppress(ModellingError):
+                return able, _linear_parts(arrays, able, names)
         raise
+
+
+def _linear_parts(arrays: Arrays, back_end: Solver, names: Sequence[str]) -> Linearised:
+    linear = linearise(arrays, back_end.abilities, names)
+    check_abilities(linear.arrays, back_end)
+    return linear
 
 
 def check_abilities(arrays: Arrays, back_end: Solver) -> None:

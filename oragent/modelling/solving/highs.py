@@ -1,8 +1,6 @@
 """One call of HiGHS, with one thread by default (Huangfu & Hall 2018, doi:10.1007/s12532-017-0130-5)."""
 
 import os
-import time
-from dataclasses import replace
 from typing import Any
 
 import highspy
@@ -12,6 +10,7 @@ from oragent._base.errors import ModellingError
 from oragent.modelling.data.arrays import Arrays, Sparse, Vector
 from oragent.modelling.data.model_values import Sense
 from oragent.modelling.solving.back_ends.protocol import Limit, SolverOptions, SolverResult, SolverStatus
+from oragent.modelling.solving.certificate import with_whole_limits
 
 # Option of HiGHS that is on by default.
 JUMP = "mip_heuristic_run_feasibility_jump"
@@ -23,8 +22,6 @@ _PREPARED: list[Any] = []
 _THREADS_IN_USE = [1]
 
 _STATUS = highspy.HighsModelStatus
-# Tolerance for a bound that is expected to be a whole number.
-WHOLE = 1e-9
 # Variable types by integer + 2 * semi-continuous.
 KINDS = (
     highspy.HighsVarType.kContinuous,
@@ -39,21 +36,9 @@ RESTART_NODES = 1000
 ITERATION_OPTIONS = ("simplex_iteration_limit", "ipm_iteration_limit", "qp_iteration_limit")
 
 
-def new_engine() -> Any:
-    """Return an unused solver without output and without threads."""
-    if _PREPARED:
-        return _PREPARED.pop()
-    return _make_engine()
-
-
 def prepare_engines(count: int) -> None:
     """Make solvers in a process before it forks. Each fork uses one, which halves the cost of a small solve."""
     _PREPARED.extend(_make_engine() for _ in range(count))
-
-
-def needs_feasibility_jump(variables: int) -> bool:
-    """Return True if feasibility jump (Luteberget & Sartor 2023, doi:10.1007/s12532-023-00234-8) saves time."""
-    return variables > SMALL
 
 
 def _make_first_engine() -> Any:
@@ -77,7 +62,7 @@ def _make_first_engine() -> Any:
         os.close(nowhere)
 
 
-VERSION: str = _make_first_engine().version()
+SOLVER = f"HiGHS {_make_first_engine().version()}"
 
 
 def _make_engine() -> Any:
@@ -85,10 +70,9 @@ def _make_engine() -> Any:
     highs.setOptionValue("output_flag", False)
     # If no thread can be started, HiGHS fails without a message unless it is set to one thread.
     highs.setOptionValue("threads", 1)
+    # By default HiGHS treats coefficients below 1e-9 as 0.
+    highs.setOptionValue("small_matrix_value", 1e-12)
     return highs
-
-
-SOLVER = f"HiGHS {VERSION}"
 
 
 STATUSES = {
@@ -117,11 +101,11 @@ def run_highs(arrays: Arrays, options: SolverOptions = NO_LIMITS, start: Vector 
     Raises:
         ModellingError: The model has a feature that HiGHS does not support.
     """
-    started = time.perf_counter()
     if arrays.features.parts or arrays.features.soft_rows or any(goal.weight for goal in arrays.features.goals):
         raise ModellingError("HiGHS needs linear rows and one objective: write the model with linear rows first")
     solver = quiet_engine()
-    is_small = not needs_feasibility_jump(len(arrays.cost))
+    # Feasibility jump (Luteberget & Sartor 2023, doi:10.1007/s12532-023-00234-8) takes longer than it saves there.
+    is_small = len(arrays.cost) <= SMALL
     _set_threads(solver, options.threads)
     if options.iterations is not None:
         for name in ITERATION_OPTIONS:
@@ -135,7 +119,8 @@ def run_highs(arrays: Arrays, options: SolverOptions = NO_LIMITS, start: Vector 
         solver.setOptionValue("mip_max_nodes", min(nodes or RESTART_NODES, RESTART_NODES) if is_small else nodes)
     solver.setOptionValue("mip_rel_gap", options.gap)
     solver.setOptionValue("mip_abs_gap", 0.0)
-    if solver.passModel(as_highs_model(_with_whole_bounds(arrays))) == highspy.HighsStatus.kError:
+    # For an integer from 0 to 2.5, HiGHS 1.15 may return 2.5 and report it as optimal.
+    if solver.passModel(as_highs_model(with_whole_limits(arrays))) == highspy.HighsStatus.kError:
         return SolverResult(SolverStatus.STOPPED, SOLVER, limit=Limit.OTHER, engine=solver)
     if start is not None:
         solver.setSolution(len(start), np.arange(len(start), dtype=np.int32), start)
@@ -155,10 +140,10 @@ def run_highs(arrays: Arrays, options: SolverOptions = NO_LIMITS, start: Vector 
         # HiGHS 1.16 may return a start point with semi-continuous variables as the optimum.
         solver.clearSolver()
         solver.run()
-    return _read_result(arrays, solver, time.perf_counter() - started)
+    return _read_result(arrays, solver)
 
 
-def _read_result(arrays: Arrays, solver: Any, seconds: float) -> SolverResult:
+def _read_result(arrays: Arrays, solver: Any) -> SolverResult:
     info, solution, model_status = solver.getInfo(), solver.getSolution(), solver.getModelStatus()
     status = STATUSES.get(model_status, SolverStatus.STOPPED)
     is_linear = not arrays.integer.any() and not arrays.features.semi_continuous
@@ -166,36 +151,19 @@ def _read_result(arrays: Arrays, solver: Any, seconds: float) -> SolverResult:
     has_point = has_point and status in (SolverStatus.OPTIMAL, SolverStatus.STOPPED)
     has_duals = solution.dual_valid and is_linear
     bound = None if is_linear or not np.isfinite(info.mip_dual_bound) else info.mip_dual_bound
-    farkas = ray = None
-    if status is SolverStatus.UNBOUNDED:
-        ray = _certificate(solver.getPrimalRay, len(arrays.cost))
-    elif status is SolverStatus.INFEASIBLE and is_linear and not arrays.features:
-        farkas = _certificate(solver.getDualRay, len(arrays.row_low))
     return SolverResult(
         status,
         SOLVER,
         np.array(solution.col_value) if has_point else None,
         bound,
         np.array(solution.row_dual)[: len(arrays.row_low)] if has_duals else None,
-        np.array(solution.col_dual)[: len(arrays.cost)] if has_duals else None,
-        ray,
-        farkas,
         LIMITS.get(model_status, Limit.OTHER if status is SolverStatus.STOPPED else None),
         {
             "nodes": float(max(info.mip_node_count, 0)),
             "iterations": float(max(info.simplex_iteration_count, 0) + max(info.ipm_iteration_count, 0)),
         },
-        seconds,
         solver,
     )
-
-
-def _certificate(get: Any, size: int) -> Vector | None:
-    """Return a ray of the engine without the idle row, or None."""
-    _, exists, *values = get()
-    if not exists or not values:
-        return None
-    return np.array(values[0], dtype=float)[:size]
 
 
 def _contradicts_bound(solver: Any, arrays: Arrays, gap: float) -> bool:
@@ -218,11 +186,8 @@ def _set_threads(solver: Any, threads: int) -> None:
 
 
 def quiet_engine() -> Any:
-    """Return a solver without output and threads that keeps small coefficients."""
-    highs = new_engine()
-    # By default HiGHS treats coefficients below 1e-9 as 0.
-    highs.setOptionValue("small_matrix_value", 1e-12)
-    return highs
+    """Return an unused solver without output and threads that keeps small coefficients."""
+    return _PREPARED.pop() if _PREPARED else _make_engine()
 
 
 def infeasibility_ray(arrays: Arrays, limit_s: float | None = None) -> Vector | None:
@@ -240,8 +205,10 @@ def infeasibility_ray(arrays: Arrays, limit_s: float | None = None) -> Vector | 
     engine.run()
     if engine.getModelStatus() != _STATUS.kInfeasible:
         return None
-    multipliers = _certificate(engine.getDualRay, len(arrays.row_low))
-    return multipliers if multipliers is not None and multipliers.any() else None
+    _, exists, *values = engine.getDualRay()
+    # The last one may be that of the idle row.
+    multipliers = np.array(values[0] if exists and values else (), dtype=float)[: len(arrays.row_low)]
+    return multipliers if multipliers.any() else None
 
 
 def has_basis(engine: object) -> bool:
@@ -296,13 +263,3 @@ def as_highs_model(arrays: Arrays) -> Any:
     hessian.format_ = highspy.HessianFormat.kTriangular
     hessian.start_, hessian.index_, hessian.value_ = triangle.starts, triangle.columns, triangle.values
     return model
-
-
-def _with_whole_bounds(arrays: Arrays) -> Arrays:
-    """Round the bounds of integers.
-
-    For an integer from 0 to 2.5, HiGHS 1.15 may return 2.5 and report it as optimal.
-    """
-    low = np.where(arrays.integer, np.ceil(arrays.low - WHOLE), arrays.low)
-    high = np.where(arrays.integer, np.floor(arrays.high + WHOLE), arrays.high)
-    return replace(arrays, low=low, high=high)

@@ -2,13 +2,13 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 
 import numpy as np
 
 from oragent._base.errors import ModellingError
-from oragent.modelling.data.arrays import FEASIBLE, Arrays, Sparse
+from oragent.modelling.data.arrays import FEASIBLE, Arrays, Sparse, Vector
 from oragent.modelling.data.display import number
 from oragent.modelling.data.features import (
     Absolute,
@@ -48,16 +48,6 @@ TITLES: Mapping[type, str] = {
     Absolute: "absolute value",
     BinaryProduct: "product",
 }
-FEATURE_FIELDS = (
-    "quadratic_rows",
-    "indicators",
-    "ordered_sets",
-    "piecewise",
-    "absolutes",
-    "extremes",
-    "products",
-    "semi_continuous",
-)
 
 
 class Side(StrEnum):
@@ -101,7 +91,7 @@ Feature = FeaturePart[int] | SemiContinuous[int]
 
 def list_features(arrays: Arrays) -> list[Feature]:
     """Return the features that a point can violate."""
-    return [part for name in FEATURE_FIELDS for part in getattr(arrays.features, name)]
+    return [*arrays.features.parts, *arrays.features.semi_continuous]
 
 
 def feature_text(arrays: Arrays, part: Feature, name_of: Callable[[int], str]) -> str:
@@ -119,14 +109,13 @@ def part_names(
     arrays: Arrays, parts: Sequence[ArrayPart], rows: Sequence[str], columns: Sequence[str]
 ) -> tuple[str, ...]:
     """Return the name of the row or variable of each part; for a feature, what it demands."""
-    features = list_features(arrays)
     names = {
-        Side.ROW: rows.__getitem__,
-        Side.LOW: columns.__getitem__,
-        Side.HIGH: columns.__getitem__,
-        Side.FEATURE: lambda place: feature_text(arrays, features[place], columns.__getitem__),
+        Side.ROW: rows,
+        Side.LOW: columns,
+        Side.HIGH: columns,
+        Side.FEATURE: [feature_text(arrays, part, columns.__getitem__) for part in list_features(arrays)],
     }
-    return tuple(names[part.side](part.place) for part in parts)
+    return tuple(names[part.side][part.place] for part in parts)
 
 
 def find_conflict(
@@ -174,23 +163,34 @@ def linear_conflict(arrays: Arrays, limit_s: float = 60.0) -> ArrayConflict | No
     The set is irreducible for a linear model if its multipliers are the only ones, up to a factor.
     """
     relaxed = linear_relaxation(arrays)
-    duals = infeasibility_ray(relaxed, limit_s)
+    certificate = find_certificate(relaxed, limit_s)
+    if certificate is None:
+        return None
+    rows, columns, _ = certificate
+    chosen = np.flatnonzero(rows)
+    parts = (
+        *(ArrayPart(Side.ROW, row) for row in chosen.tolist()),
+        *(ArrayPart(Side.LOW, column) for column in np.flatnonzero(columns < 0).tolist()),
+        *(ArrayPart(Side.HIGH, column) for column in np.flatnonzero(columns > 0).tolist()),
+    )
+    return ArrayConflict(parts, _is_only_certificate(relaxed, chosen, columns == 0))
+
+
+def find_certificate(arrays: Arrays, limit_s: float = 60.0) -> tuple[Vector, Vector, float] | None:
+    """Return multipliers of the rows of a linear programme whose sum no point satisfies (Farkas 1902); None if none.
+
+    The others are the ``(n,)`` coefficients of the sum, and by how much its demand exceeds what the bounds allow.
+    """
+    duals = infeasibility_ray(arrays, limit_s)
     if duals is None:
         return None
     duals = np.where(np.abs(duals) > NOISE * np.abs(duals).max(), duals, 0.0)
-    totals, sizes = duals @ relaxed.matrix, np.abs(duals) @ abs(relaxed.matrix)
+    totals, sizes = duals @ arrays.matrix, np.abs(duals) @ abs(arrays.matrix)
     totals = np.where(np.abs(totals) > NOISE * np.maximum(sizes, 1.0), totals, 0.0)
-    for sign in (1.0, -1.0):
-        rows = sign * duals
-        columns = sign * totals
-        if _shortage(relaxed, rows, columns) > 0:
-            chosen = np.flatnonzero(rows)
-            parts = (
-                *(ArrayPart(Side.ROW, row) for row in chosen.tolist()),
-                *(ArrayPart(Side.LOW, column) for column in np.flatnonzero(columns < 0).tolist()),
-                *(ArrayPart(Side.HIGH, column) for column in np.flatnonzero(columns > 0).tolist()),
-            )
-            return ArrayConflict(parts, _is_only_certificate(relaxed, chosen, columns == 0))
+    for rows, columns in ((duals, totals), (-duals, -totals)):
+        shortage = _shortage(arrays, rows, columns)
+        if shortage > 0:
+            return rows, columns, shortage
     return None
 
 
@@ -341,19 +341,17 @@ class _Finder:
             matrix=arrays.matrix.select_rows(rows),
             row_low=arrays.row_low[rows],
             row_high=arrays.row_high[rows],
-            features=_select_features(arrays.features, features),
+            features=_select_features(arrays.features, [self._features[place] for place in features]),
         )
 
 
-def _select_features(features: ModelFeatures[int], places: set[int]) -> ModelFeatures[int]:
-    """Return the features at some positions of ``list_features``."""
-    chosen: dict[str, tuple[Feature, ...]] = {}
-    first = 0
-    for name in FEATURE_FIELDS:
-        members = getattr(features, name)
-        chosen[name] = tuple(part for place, part in enumerate(members, first) if place in places)
-        first += len(members)
-    return ModelFeatures(**chosen)  # type: ignore[arg-type]  # each field has its own class
+def _select_features(features: ModelFeatures[int], chosen: Sequence[Feature]) -> ModelFeatures[int]:
+    """Return those of the features that are chosen."""
+    ids = set(map(id, chosen))
+    members = {
+        kind.name: tuple(part for part in getattr(features, kind.name) if id(part) in ids) for kind in fields(features)
+    }
+    return ModelFeatures(**members)
 
 
 @dataclass(frozen=True)
@@ -366,8 +364,6 @@ class ArrayNearest:
     total: float | None = None
     # Right-hand sides that the violated rows need, by position.
     needed: Mapping[int, float] = field(default_factory=dict)
-    # ``(n,)`` values of the point; None without a point.
-    values: np.ndarray | None = None
 
 
 def find_nearest(
@@ -405,7 +401,7 @@ def find_nearest(
         if broken > FEASIBLE * max(1.0, abs(limit)):
             needed[row] = float(activities[row])
             total += float(broken)
-    return ArrayNearest(solution.status, total, needed, values)
+    return ArrayNearest(solution.status, total, needed)
 
 
 def _add_violations(arrays: Arrays, rows: Sequence[int]) -> Arrays:

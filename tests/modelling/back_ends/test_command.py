@@ -10,7 +10,7 @@ import pytest
 from oragent._base.errors import ModellingError
 from oragent.modelling.data.solution import SolveStatus
 from oragent.modelling.operations import ModelSession, SolveLimits
-from oragent.modelling.solving.back_ends import find_solver
+from oragent.modelling.solving.back_ends.registry import find_solver
 from oragent.modelling.solving.model_solving import solve
 from oragent_benchmarks.families import FAMILIES
 from tests.modelling.models import pharmacy

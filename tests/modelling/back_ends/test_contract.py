@@ -15,14 +15,8 @@ from oragent.modelling.data.names import group_by_names
 from oragent.modelling.data.solution import SolveStatus
 from oragent.modelling.operations import ModelSession, SolveLimits
 from oragent.modelling.solving.array_solving import dual_bound
-from oragent.modelling.solving.back_ends import (
-    Ability,
-    SolverOptions,
-    SolverStatus,
-    find_solver,
-    list_solvers,
-    registry,
-)
+from oragent.modelling.solving.back_ends import Ability, SolverOptions, SolverStatus, registry
+from oragent.modelling.solving.back_ends.registry import find_solver, list_solvers
 from oragent.modelling.solving.model_solving import solve
 from oragent_benchmarks.families import FAMILIES
 from tests.benchmarks import bench_solvers

@@ -11,6 +11,7 @@ lines are not shown to any agent.
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -20,7 +21,6 @@ from oragent._base.text_format import one_line
 from oragent.modelling.operations.results import AnyResult, Figure
 from oragent.modelling.references.answer_references import POSSIBLE
 from oragent.modelling.references.answer_text import AnswerPart
-from oragent.modelling.references.figures import resolve_reference
 
 QUESTIONS = "questions.jsonl"
 MAX_BYTES = 64 << 20
@@ -28,6 +28,7 @@ MAX_BYTES = 64 << 20
 SAME = 1e-6
 # Relative difference between a figure and its shown, rounded form.
 SHOWN = 1e-4
+STEP = re.compile(r"\w+")
 SHOWN_FIGURE = re.compile(r"\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?")
 
 
@@ -97,10 +98,21 @@ def _find_missing(expected: Mapping[str, float | str], answer: Sequence[AnswerPa
     return ""
 
 
+def find_part(result: AnyResult, path: str) -> object:
+    """Return the part of a result for a path such as ``objective.difference`` or ``moved[0].family``."""
+    part: Any = result
+    try:
+        for step in STEP.findall(path):
+            part = part[int(step)] if step.isdigit() else getattr(part, step)
+    except (AttributeError, IndexError, TypeError):
+        raise ConfigError(f"the result has no part {one_line(path, 80)}") from None
+    return part
+
+
 def _compare(expected: Mapping[str, float | str], identifier: str, results: Mapping[str, AnyResult]) -> str:
     for path, value in expected.items():
         try:
-            part = resolve_reference(f"{identifier}.{path}", results)
+            part = find_part(results[identifier], path)
         except OragentError as problem:
             return one_line(str(problem), 120)
         figure = part.value if isinstance(part, Figure) else part

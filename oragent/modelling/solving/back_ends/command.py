@@ -6,7 +6,6 @@ the model, and ``{solution}`` the file that the program writes.
 
 import shlex
 import shutil
-import time
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -79,7 +78,7 @@ class CommandSolver:
 
     def solve(self, arrays: Arrays, options: SolverOptions, start: Vector | None = None) -> SolverResult:
         """Solve a model once; see ``Solver``."""
-        version, started = self.version(), time.perf_counter()
+        version = self.version()
         form = next(form for form in FORMS if any(f"{{model.{form}}}" in word for word in self.words))
         name = f"model.{form}"
         # Replace names of files by paths. The program runs in the folder of both files.
@@ -96,9 +95,9 @@ class CommandSolver:
                 what = f"exit code {ended.code}: {plain(words_of_it[-300:], 300)}"
                 raise ModellingError(f"{version} wrote no solution ({what}); check its arguments")
             limit = Limit.MEMORY if ended.end is EndReason.MEMORY else Limit.TIME
-            return SolverResult(SolverStatus.STOPPED, version, limit=limit, seconds=time.perf_counter() - started)
+            return SolverResult(SolverStatus.STOPPED, version, limit=limit)
         solution = read_sol(ended.files[SOLUTION].decode(errors="replace"))
-        return _result(arrays, solution, version, time.perf_counter() - started)
+        return _result(arrays, solution, version)
 
 
 def _model_text(arrays: Arrays, form: str) -> str:
@@ -120,10 +119,10 @@ def _model_text(arrays: Arrays, form: str) -> str:
         return path.read_text()
 
 
-def _result(arrays: Arrays, solution: SolutionFile, version: str, seconds: float) -> SolverResult:
+def _result(arrays: Arrays, solution: SolutionFile, version: str) -> SolverResult:
     status = STATUSES.get(solution.status, SolverStatus.STOPPED)
     if status in (SolverStatus.INFEASIBLE, SolverStatus.UNBOUNDED) or not (solution.values or solution.is_sparse):
-        return SolverResult(status, version, seconds=seconds)
+        return SolverResult(status, version)
     values = np.zeros(len(arrays.cost))
     for name, value in solution.values.items():
         if name.startswith("x") and name[1:].isdigit() and int(name[1:]) < len(values):
@@ -135,4 +134,4 @@ def _result(arrays: Arrays, solution: SolutionFile, version: str, seconds: float
         # If the stated objective differs from that of the point, the program has misread the model.
         if abs(stated - cost) <= AGREED * max(1.0, abs(cost)):
             bound = arrays.objective_at(values)
-    return SolverResult(status, version, values, bound, seconds=seconds)
+    return SolverResult(status, version, values, bound)

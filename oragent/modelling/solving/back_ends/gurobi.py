@@ -1,7 +1,6 @@
 """Gurobi through gurobipy, whose wheel includes a licence for small models."""
 
 import math
-import time
 from typing import Any
 
 import numpy as np
@@ -53,7 +52,6 @@ class GurobiSolver:
         version = self.version()
         import gurobipy
 
-        started = time.perf_counter()
         try:
             with gurobipy.Env(params={"OutputFlag": 0}) as environment, gurobipy.Model(env=environment) as model:
                 build_model(model, arrays, gurobipy)
@@ -61,7 +59,7 @@ class GurobiSolver:
                 if start is not None:
                     model.setAttr("Start", model.getVars()[: len(start)], start.tolist())
                 model.optimize()
-                return _result(model, arrays, version, time.perf_counter() - started)
+                return _result(model, arrays, version)
         except gurobipy.GurobiError as problem:
             raise _refusal(problem, arrays) from None
 
@@ -80,7 +78,6 @@ def _set_options(model: Any, options: SolverOptions) -> None:
     parameters = model.Params
     parameters.Threads, parameters.Seed = options.threads, options.seed
     parameters.MIPGap, parameters.MIPGapAbs = options.gap, 0.0
-    parameters.InfUnbdInfo = 1
     parameters.NonConvex = 2
     if options.seconds is not None:
         parameters.TimeLimit = options.seconds
@@ -148,18 +145,13 @@ def _quadratic(terms: tuple[QuadraticTerm[int], ...], columns: list[Any], gurobi
     return expression
 
 
-def _result(model: Any, arrays: Arrays, version: str, seconds: float) -> SolverResult:
+def _result(model: Any, arrays: Arrays, version: str) -> SolverResult:
     status = STATUSES.get(model.Status, SolverStatus.STOPPED)
     has_point = model.SolCount > 0 and status in (SolverStatus.OPTIMAL, SolverStatus.STOPPED)
     is_linear = not arrays.integer.any() and not arrays.features
-    row_duals = reduced_costs = farkas = ray = None
+    row_duals = None
     if is_linear and status is SolverStatus.OPTIMAL:
         row_duals = _by_row(arrays, np.array(model.getAttr("Pi", model.getConstrs())))
-        reduced_costs = np.array(model.getAttr("RC", model.getVars()))
-    if is_linear and status is SolverStatus.INFEASIBLE:
-        farkas = _by_row(arrays, np.array(model.getAttr("FarkasDual", model.getConstrs())))
-    if status is SolverStatus.UNBOUNDED and is_linear:
-        ray = np.array(model.getAttr("UnbdRay", model.getVars()))
     bound = float(model.ObjBound) if not is_linear and has_point else math.inf
     stopped_by = LIMITS.get(model.Status, Limit.OTHER) if status is SolverStatus.STOPPED else None
     return SolverResult(
@@ -168,12 +160,8 @@ def _result(model: Any, arrays: Arrays, version: str, seconds: float) -> SolverR
         np.array(model.getAttr("X", model.getVars())) if has_point else None,
         bound if abs(bound) < 1e100 else None,
         row_duals,
-        reduced_costs,
-        ray,
-        farkas,
         stopped_by,
         {"nodes": float(model.NodeCount), "iterations": float(model.IterCount)},
-        seconds,
     )
 
 

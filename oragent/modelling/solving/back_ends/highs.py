@@ -18,8 +18,6 @@ class HighsSolver:
             Ability.CONVEX_OBJECTIVE,
             Ability.SEMI_CONTINUOUS,
             Ability.DUALS,
-            Ability.RAY,
-            Ability.FARKAS,
             Ability.START,
             Ability.THREADS,
             Ability.GAP,

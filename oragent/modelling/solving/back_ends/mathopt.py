@@ -149,7 +149,6 @@ class MathOptSolver:
             hint.variable_values.ids.extend(range(len(start)))
             hint.variable_values.values.extend(start.tolist())
         code = parameters_pb2.SolverTypeProto.Value(self.kind.code)
-        started = time.perf_counter()
         try:
             initializer = parameters_pb2.SolverInitializerProto()
             registration = callback_pb2.CallbackRegistrationProto()
@@ -165,7 +164,7 @@ class MathOptSolver:
             raise ModellingError(f"{self.kind.title} refused the model: {plain(str(problem), 200)}") from None
         reason = result_pb2.TerminationReasonProto.Name(answer.termination.reason).removeprefix("TERMINATION_REASON_")
         limit = result_pb2.LimitProto.Name(answer.termination.limit).removeprefix("LIMIT_")
-        return self._result(arrays, answer, reason, limit, version, time.perf_counter() - started)
+        return self._result(arrays, answer, reason, limit, version)
 
     def _parameters(self, arrays: Arrays, options: SolverOptions) -> Any:
         from ortools.math_opt import parameters_pb2
@@ -190,24 +189,18 @@ class MathOptSolver:
             optimality.eps_optimal_relative = optimality.eps_optimal_absolute = PDLP_TOLERANCE
         return parameters
 
-    def _result(
-        self, arrays: Arrays, answer: Any, reason: str, limit: str, version: str, seconds: float
-    ) -> SolverResult:
+    def _result(self, arrays: Arrays, answer: Any, reason: str, limit: str, version: str) -> SolverResult:
         status = STATUSES.get(reason, SolverStatus.STOPPED)
-        values = row_duals = reduced_costs = None
+        values = row_duals = None
         if answer.solutions and status in (SolverStatus.OPTIMAL, SolverStatus.STOPPED):
             solution = answer.solutions[0]
             if solution.HasField("primal_solution"):
                 values = _dense(solution.primal_solution.variable_values, len(arrays.cost))
             if solution.HasField("dual_solution") and Ability.DUALS in self.abilities:
                 row_duals = _dense(solution.dual_solution.dual_values, len(arrays.row_low))
-                reduced_costs = _dense(solution.dual_solution.reduced_costs, len(arrays.cost))
         bound = answer.termination.objective_bounds.dual_bound
         stats = answer.solve_stats
         iterations = stats.simplex_iterations + stats.barrier_iterations + stats.first_order_iterations
-        ray = None
-        if answer.primal_rays and status is SolverStatus.UNBOUNDED:
-            ray = _dense(answer.primal_rays[0].variable_values, len(arrays.cost))
         stopped_by = LIMITS.get(limit, Limit.OTHER) if status is SolverStatus.STOPPED else None
         return SolverResult(
             status,
@@ -215,11 +208,8 @@ class MathOptSolver:
             values,
             bound if math.isfinite(bound) else None,
             row_duals,
-            reduced_costs,
-            ray=ray,
             limit=stopped_by,
             work={"nodes": float(stats.node_count), "iterations": float(iterations)},
-            seconds=seconds,
         )
 
 

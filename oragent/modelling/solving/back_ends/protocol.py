@@ -24,8 +24,6 @@ class Ability(StrEnum):
     SEMI_CONTINUOUS = "semi-continuous variables"
     # Duals of linear models.
     DUALS = "duals"
-    RAY = "unbounded rays"
-    FARKAS = "Farkas certificates"
     START = "a start point"
     THREADS = "threads"
     GAP = "a gap"
@@ -100,18 +98,10 @@ class SolverResult:
     bound: float | None = None
     # ``(m,)`` change of the objective per unit of each right-hand side. Only for linear models.
     row_duals: Vector | None = None
-    # ``(n,)`` reduced costs.
-    reduced_costs: Vector | None = None
-    # ``(n,)`` direction of improvement of an unbounded model.
-    ray: Vector | None = None
-    # ``(m,)`` multipliers of rows that prove infeasibility.
-    farkas: Vector | None = None
     # Limit that ended the solve, or None.
     limit: Limit | None = None
     # Counts such as ``nodes`` and ``iterations``.
     work: Mapping[str, float] = field(default_factory=dict)
-    # Wall-clock seconds of the solver alone.
-    seconds: float = 0.0
     # Native object of the solver, or None.
     engine: object = None
 
