@@ -1,5 +1,6 @@
 """Driver of all benchmark commands: run the cells of a plan, print the tables, write the page."""
 
+import shutil
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Generic, TypeVar
 from rich.console import Console
 from rich.text import Text
 
-from oragent._base.errors import StoreError
+from oragent._base.errors import OragentError, StoreError
 from oragent._base.files import replace_file
 from oragent._base.publishing import publish_result
 from oragent.evals.bench.driver import COMPLETE, STOPPED, UNFINISHED, Board, rich_table, run_cells
@@ -64,6 +65,7 @@ class BenchCommand(Generic[B]):
         bench.check_labels()
         estimate = bench.estimate(folder)
         confirm(estimate, runtime.budget.confirm)
+        is_new = not folder.exists()
         self.manifest.write_plan(bench.plan, folder)
         if estimate.roles:
             estimate.write(folder)
@@ -73,7 +75,13 @@ class BenchCommand(Generic[B]):
             bench.note = board.show_progress
             return bench
 
-        stopped = run_cells(bench.plan, start, folder)
+        try:
+            stopped = run_cells(bench.plan, start, folder)
+        except OragentError:
+            # A mistyped model or a missing key leaves no folder.
+            if is_new and not any(folder.rglob("run.db")):
+                shutil.rmtree(folder)
+            raise
         complete = self._print_results(bench, folder, console, write=True)
         if stopped:
             return STOPPED

@@ -74,19 +74,21 @@ def build_schedule(
     """
     times = [family for family in families if family.kind is DecisionKind.TIME]
     scale = next((family.scale for family in times if family.scale is not None), None)
-    bars = list(_bars_of_intervals(intervals, times, values)) if intervals else list(_bars_of_families(times))
+    bars = list(_bars_of_intervals(intervals, families, values)) if intervals else list(_bars_of_families(times))
     bars.sort(key=lambda bar: (bar.start, bar.end))
     return PlanSchedule(tuple(bars), scale) if bars else None
 
 
 def _bars_of_intervals(
-    intervals: Sequence[PlanInterval], times: Sequence[DecisionFamily], values: Mapping[str, float]
+    intervals: Sequence[PlanInterval], families: Sequence[DecisionFamily], values: Mapping[str, float]
 ) -> Iterator[Bar]:
-    index_of = {name: (family, index) for family in times for index, name in family.entries.items()}
+    index_of = {name: (family, index) for family in families for index, name in family.entries.items()}
     members: dict[str, list[tuple[PlanInterval, tuple[str, ...]]]] = {}
     for interval in intervals:
         if interval.takes_place(values):
-            owner = next((index_of[name] for name in interval.start.terms if name in index_of), None)
+            # An interval at a fixed time is named by the decision that it takes place.
+            columns_of = (*interval.start.terms, *interval.conditions)
+            owner = next((index_of[name] for name in columns_of if name in index_of), None)
             index = () if owner is None else owner[1] or (owner[0].name,)
             members.setdefault(interval.lane, []).append((interval, index))
     for lane, parts in members.items():

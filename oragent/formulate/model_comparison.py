@@ -20,6 +20,7 @@ from oragent.formulate.symbols import interpolate
 from oragent.modelling.data.display import number, plain, quoted
 from oragent.modelling.data.features import FurtherObjective, Indicator, ModelFeatures, QuadraticRow
 from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.intervals import PlanInterval, TimeExpression
 from oragent.modelling.data.model_records import Objective, Row, Variable, scale_row
 from oragent.modelling.data.model_values import INFINITY, Relation, Sense, VariableKind
 from oragent.modelling.data.solution import Solution, SolveStatus
@@ -327,6 +328,17 @@ def overlap_choices(entry: CheckRow) -> Iterator[CheckRow]:
         yield replace(entry, relation=ANY, cases=tuple(cases))
 
 
+def _task_intervals(entries: Sequence[CheckRow]) -> Iterator[PlanInterval]:
+    """Yield the tasks of a fixed duration of which no two may overlap; the rows of each pair say the same."""
+    for position, entry in enumerate(entries):
+        for start, duration, *presence in entry.cases if entry.relation == NO_OVERLAP else ():
+            conditions = {name: value for row in presence for name, value in row.terms.items()}
+            if duration.terms or any(row.rhs for row in presence) or set(conditions.values()) - {1.0}:
+                continue
+            begin, end = (TimeExpression(start.terms, -start.rhs - size) for size in (0.0, duration.rhs))
+            yield PlanInterval("", begin, end, f"check {position}", conditions, is_exclusive=True)
+
+
 def _before(first: Sequence[CheckRow], second: Sequence[CheckRow]) -> CheckRow:
     """Return the row: start plus duration of a task is at most the start of another."""
     terms = dict(first[0].terms)
@@ -357,7 +369,11 @@ def find_counterexample(
     # For a program without a point, checks must not have less freedom than their rows state.
     has_point = solution.status.has_point
     whole = {variable.name for variable in milp.variable_records if variable.is_integer and has_point}
-    answer = _solve_checks(checks, whole, limit_s, solver, threads)
+    # CP-SAT solves checks that have cases and whole figures.
+    native = (
+        solve_with_cp_sat(checks, whole, limit_s, threads, 0.0, list(_task_intervals(entries))) if not solver else None
+    )
+    answer = native or _solve_checks(checks, limit_s, solver, threads)
     if answer.status.has_point:
         values = {name: value for name, value in answer.values.items() if name in columns}
         answer = replace(answer, values=values)
@@ -365,11 +381,8 @@ def find_counterexample(
     return replace(comparison, aims=aims, compared_aims=_count_compared(milp, aims))
 
 
-def _solve_checks(checks: IndexedModel, whole: Collection[str], limit_s: float, solver: str, threads: int) -> Solution:
-    """Solve the model of checks, with CP-SAT if it has cases and whole figures."""
-    native = None if solver else solve_with_cp_sat(checks, whole, limit_s, threads)
-    if native is not None:
-        return native
+def _solve_checks(checks: IndexedModel, limit_s: float, solver: str, threads: int) -> Solution:
+    """Solve the model of checks."""
     try:
         return solve_model(checks, limit_s, solver=solver, threads=threads)
     except ModellingError:

@@ -163,7 +163,11 @@ def _add_intervals(model: Any, intervals: Sequence[PlanInterval], columns: Mappi
             task = model.new_fixed_size_interval_var(start, round(size), label)
         else:
             ((condition, value),) = interval.conditions.items()
-            literal = columns[condition] if value else columns[condition].negated()
+            # Columns of checks have no upper bounds.
+            present = model.new_bool_var("")
+            model.add(columns[condition] >= 1).only_enforce_if(present)
+            model.add(columns[condition] <= 0).only_enforce_if(present.negated())
+            literal = present if value else present.negated()
             task = model.new_optional_fixed_size_interval_var(start, round(size), literal, label)
         machines[interval.lane].append(task)
     for tasks in machines.values():

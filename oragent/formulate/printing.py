@@ -9,6 +9,7 @@ from rich.console import Console
 from oragent._base.terminal import print_line
 from oragent._base.text_format import escape_text, one_line
 from oragent.formulate.aims import Aim, staged_objectives
+from oragent.formulate.breakdown import ADDED_NEVER
 from oragent.formulate.checks import CheckStatus
 from oragent.formulate.effects import LimitEffect, Shortage
 from oragent.formulate.explain import break_down, group_decisions, plan_schedule
@@ -34,6 +35,8 @@ VERDICT_STYLES = {
 }
 # Maximum number of lines of all tables of decisions; plan.csv has all values.
 MAX_TABLE_LINES = 60
+# Maximum number of further lines for times and choices, which are complete.
+MAX_COMPLETE_LINES = 400
 MAX_REASON_LINES, MAX_QUESTION_LINES, MAX_ATTEMPT_LINES = 12, 12, 10
 MAX_EFFECTS, MAX_SCHEDULE_LINES, MAX_RULE_LINES = 6, 40, 24
 # Maximum number of lines about the objective and limits, and of limits of a table.
@@ -195,7 +198,9 @@ def _decision_lines(outcome: FormulationEnd, width: int) -> list[str]:
         return []
     families = order_families(group_decisions(result, result.milp, solution), result.data)
     title = ["best incomplete plan:"] if outcome.incomplete is not None else []
-    return [*title, *print_tables(layout_families(families), width, MAX_TABLE_LINES)]
+    complete = sum(len(family.entries) for family in families if family.kind in ADDED_NEVER)
+    lines = MAX_TABLE_LINES + min(complete, MAX_COMPLETE_LINES)
+    return [*title, *print_tables(layout_families(families), width, lines)]
 
 
 def _breakdown_lines(outcome: FormulationEnd) -> list[str]:

@@ -206,6 +206,15 @@ def test_a_pulp_that_oragent_does_not_support_is_refused_before_a_folder_is_made
     assert not (tmp_path / "b").exists()
 
 
+def test_a_model_without_a_key_leaves_no_folder(tmp_path: Path, monkeypatch) -> None:
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    request = FormulateBenchRequest(tmp_path / "b", ["families"], models=["oracl"], settings={"limit": 1})
+    with pytest.raises(OragentError):
+        run_bench(request, Console(file=io.StringIO()))
+    assert not (tmp_path / "b").exists()
+
+
 @pytest.mark.slow
 def test_where_labels_could_be_read_a_benchmark_refuses(tmp_path: Path, monkeypatch) -> None:
     path = tmp_path / "t.csv"
