@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from oragent._base.documents import JsonValue, to_plain
 from oragent._base.errors import ConfigError
 from oragent._base.publishing import listen
 from oragent._base.terminal import Terminal
@@ -17,6 +18,9 @@ from oragent.formulate.options import VerifyCommand
 from oragent.formulate.verdicts import Verdict
 from oragent.llm.model_settings import RuntimeWords
 
+# Parts of a result that are left to its folder, where the page and the JSON of the command have them.
+IN_FOLDER = {"class", "sense", "gap", "objective_parts", "limits", "effects", "comparison"}
+IN_FOLDER |= {"calls", "tokens", "money", "unpriced"}
 NEXT = "write the checker that the prompt asks for, and call formulate_verify again with checker_text"
 
 Files = Annotated[list[str], Field(description="JSON, CSV or table files.")]
@@ -81,5 +85,19 @@ def _publish(run: Callable[[Terminal], int]) -> dict[str, object]:
     with listen(published.append, None):
         code = run(Terminal(file=text, width=120, color_system=None))
     if published and isinstance(published[-1], Mapping):
-        return {**published[-1], "exit_code": code}
+        return {**_shorten(published[-1]), "exit_code": code}
     return {"exit_code": code, "verdict": Verdict.NO_ANSWER, "report": quote_output(text.getvalue(), 2500, 1500)}
+
+
+def _shorten(result: Mapping[str, object]) -> dict[str, JsonValue]:
+    """Return a result without what its folder shows too: rules that hold, parts of the objective, single limits."""
+    plain = {str(name): to_plain(value) for name, value in result.items() if name not in IN_FOLDER}
+    rules, aims = plain.pop("rules", None), plain.pop("aims", None)
+    compared = to_plain(result.get("comparison"))
+    if isinstance(rules, list):
+        plain["rules"] = [rule for rule in rules if not (isinstance(rule, dict) and rule.get("outcome") == "holds")]
+    if isinstance(aims, list) and len(aims) > 1:
+        plain["aims"] = aims
+    if isinstance(compared, dict):
+        plain |= {name: compared[name] for name in ("met", "count") if name in compared}
+    return plain
