@@ -13,7 +13,7 @@ import json
 import re
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from oragent._base.errors import ReplyError
@@ -224,13 +224,6 @@ def replace_surrogates(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-@dataclass(frozen=True)
-class _TextCall:
-    name: str
-    arguments: dict[str, Any] = field(default_factory=dict)
-    problem: str = ""
-
-
 def write_calls_as_text(request: Request) -> list[Message]:
     """Rewrite a conversation with only system, user and assistant messages, and with the tools in the first one."""
     names = {call.id: call.name for message in request.messages for call in message.tool_calls}
@@ -298,14 +291,11 @@ def extract_calls(text: str, request: Request, *, is_native: bool = False) -> tu
     if not wishes or (is_native and not names.issuperset(wish.name for wish in wishes)):
         return text, ()
     earlier = sum(len(message.tool_calls) for message in request.messages)
-    calls = [
-        ToolCall(f"call_{number}", wish.name, wish.arguments, wish.problem)
-        for number, wish in enumerate(wishes, start=earlier + 1)
-    ]
+    calls = [replace(wish, id=f"call_{number}") for number, wish in enumerate(wishes, start=earlier + 1)]
     return BLANK_LINES.sub("\n\n", outside).strip(), tuple(calls)
 
 
-def _read_block(block: str) -> Iterator[_TextCall]:
+def _read_block(block: str) -> Iterator[ToolCall]:
     """Yield the calls in a fenced block, which may be one object, several, or a list; none for other blocks."""
     if not (KEYED.search(block) and block.lstrip().startswith(("{", "["))):
         return
@@ -315,7 +305,7 @@ def _read_block(block: str) -> Iterator[_TextCall]:
         value, position = _read_value(text, position)
         if isinstance(value, ReplyError):
             named = NAMED.search(text, position)
-            yield _TextCall(replace_surrogates(named[1]) if named else "", problem=f"{value}")
+            yield ToolCall("", replace_surrogates(named[1]) if named else "", problem=f"{value}")
             return
         for call in filter(None, map(_read_call, value if isinstance(value, list) else [value])):
             count += 1
@@ -338,7 +328,7 @@ def _read_value(text: str, position: int) -> tuple[Any, int]:
         return problem, position
 
 
-def _read_call(value: object) -> _TextCall | None:
+def _read_call(value: object) -> ToolCall | None:
     """Read a call from a JSON value. Return None for another value."""
     if not isinstance(value, dict):
         return None
@@ -349,12 +339,12 @@ def _read_call(value: object) -> _TextCall | None:
     if name is None:
         return None
     if not (isinstance(name, str) and name):
-        return _TextCall("", problem=NAMELESS)
+        return ToolCall("", "", problem=NAMELESS)
     arguments, problem = read_arguments(call_arguments)
-    return _TextCall(replace_surrogates(name), arguments, problem)
+    return ToolCall("", replace_surrogates(name), arguments, problem)
 
 
-def _find_unfenced_calls(text: str, names: set[str]) -> tuple[str, list[_TextCall]]:
+def _find_unfenced_calls(text: str, names: set[str]) -> tuple[str, list[ToolCall]]:
     decoder, wishes, pieces, position = json.JSONDecoder(strict=False), [], [], 0
     for brace in [match.start() for match in re.finditer(r"\{", text)][:MAX_BRACES]:
         if brace < position:

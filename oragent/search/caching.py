@@ -10,7 +10,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -22,6 +21,7 @@ from oragent.evaluation import Evaluation, Job
 from oragent.evaluation.job import NOISE_FILE
 from oragent.evaluation.problem import Problem
 from oragent.ledger.database import Database
+from oragent.search.store import restore_evaluation
 
 SCHEMA = "CREATE TABLE IF NOT EXISTS evaluations (key TEXT PRIMARY KEY, evaluation TEXT NOT NULL);"
 KIND = "cache"
@@ -58,7 +58,7 @@ class Cache:
             )
             if row is None:
                 return None
-            return _read_evaluation(row["evaluation"])
+            return restore_evaluation(json.loads(row["evaluation"]))
         return None
 
     def keep(self, fingerprint: str, job: Job, evaluation: Evaluation) -> None:
@@ -104,10 +104,3 @@ def _source_files(problem: Problem) -> Iterator[Path]:
     package = Path(oragent.__file__).parent
     for part in PARTS:
         yield from sorted((package / part).rglob("*.py"))
-
-
-def _read_evaluation(text: str) -> Evaluation:
-    values: dict[str, Any] = json.loads(text)
-    features = values.pop("features")
-    status = Status(values.pop("status"))
-    return Evaluation(status=status, features=None if features is None else tuple(features), **values)

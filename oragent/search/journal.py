@@ -11,11 +11,9 @@ from typing import Any
 
 from oragent._base.budget import Spent
 from oragent._base.errors import StoreError
-from oragent._base.protocol import Status
 from oragent._base.safe_load import parse_json
-from oragent.evaluation import Evaluation
 from oragent.search.candidate import Candidate, Elite
-from oragent.search.store import MAX_JSON, JournalRow, RoundNote, Store
+from oragent.search.store import MAX_JSON, JournalRow, RoundNote, Store, restore_evaluation
 
 # Kinds of rows.
 PROGRAM, NOTE, REJECTED = "program", "note", "rejected"
@@ -124,9 +122,6 @@ def _read_row(row: JournalRow) -> Finding | RoundNote | str:
     values = parse_json(row.text, MAX_JSON)
     if row.kind == NOTE:
         return RoundNote(**values)
-    features = None if values["features"] is None else tuple(values["features"])
-    evaluation = Evaluation(
-        Status(values["status"]), values["score"], features, values["metrics"], message=values["message"]
-    )
+    evaluation = restore_evaluation({name: values[name] for name in ("status", *OF_EVALUATION)})
     created = {name: values[name] for name in OF_CANDIDATE}
     return Finding(row.round, row.place, Candidate(**created, parents=(), call=None, evaluation=evaluation))

@@ -270,8 +270,9 @@ class RoundExperiments:
         key, begun = object(), time.monotonic()
 
         def notice(ended: int, planned: int, used_s: float) -> None:
-            progress = f"setting {ended + 1} of {planned}, {used_s:.0f} of {limit_s:.0f} CPU s"
-            self._context.sweeping[key] = RunningJob(f"sweep, round {self._run.number}: {progress}", begun)
+            setting = f"setting {ended + 1} of {planned}" if ended < planned else "settings again"
+            what = f"sweep, round {self._run.number}: {setting}, {used_s:.0f} of {limit_s:.0f} CPU s"
+            self._context.sweeping[key] = RunningJob(what, begun)
 
         sweeping = run_sweep(
             self._measure("sweep"),

@@ -37,10 +37,7 @@ class RunArchive:
 
     def place(self, name: str, candidate: Candidate) -> AddStatus | None:
         """Add a candidate; return None for a probe or a failure."""
-        status = self._policy.place(self.archive, name, candidate)
-        if status is None:
-            return None
-        return AddStatus(status)
+        return self._policy.place(self.archive, name, candidate)
 
     def tend(self, number: int) -> None:
         """Migrate and reset islands that are due after a round."""

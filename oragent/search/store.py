@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from oragent._base.budget import Spent
 from oragent._base.errors import CandidateError
@@ -444,12 +444,18 @@ def is_running(folder: Path) -> bool:
 
 
 def _read_evaluation(row: sqlite3.Row) -> Evaluation:
-    plain = ("score", "message", "traceback", "log", "output", "end", "queued_s", "wall_s", "cpu_s", "peak_mb")
-    values = {name: row[name] for name in plain}
-    status, metrics = Status(row["status"]), parse_json(row["metrics"], MAX_JSON)
-    if (status is Status.OK) != (row["score"] is not None) or not isinstance(metrics, dict):
+    values = {name: row[name] for name in Evaluation.__dataclass_fields__}
+    values |= {"features": read_features(row["features"]), "metrics": parse_json(row["metrics"], MAX_JSON)}
+    evaluation = restore_evaluation(values)
+    if (evaluation.status is Status.OK) != (evaluation.score is not None) or not isinstance(evaluation.metrics, dict):
         raise ValueError("an evaluation whose score contradicts its status, or whose metrics are invalid")
-    return Evaluation(status=status, features=read_features(row["features"]), metrics=metrics, **values)
+    return evaluation
+
+
+def restore_evaluation(values: Mapping[str, Any]) -> Evaluation:
+    """Return an evaluation from its fields as JSON has them; a status that does not exist raises ValueError."""
+    features = values["features"] and tuple(values["features"])
+    return Evaluation(**{**values, "status": Status(values["status"]), "features": features})
 
 
 def read_features(text: str | None) -> tuple[int, ...] | None:

@@ -8,11 +8,10 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from oragent._base.ast_utils import all_nodes
-from oragent.search.genetics.draft import Draft, round_to_three
+from oragent.search.genetics.draft import ORDERS, Draft, change_order, round_to_three
 
 # Keyword arguments whose numbers are no values.
 STRUCTURAL = frozenset(("axis", "ddof", "ndim", "ndmin"))
-ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 # Builtin functions that choose, and their counterparts.
 CHOICES = {"min": "max", "max": "min"}
 # Share of the changes of numbers, and maximum relative step of an integer.
@@ -84,8 +83,7 @@ def _reverse_condition(draft: Draft, branch: ast.If | ast.IfExp) -> None:
 
 def _reverse_test(draft: Draft, test: ast.expr) -> ast.expr:
     if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ORDERS):
-        present = type(test.ops[0])
-        test.ops = [draft.pick([order for order in ORDERS if order is not present])()]
+        change_order(draft, test)
         return test
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         return test.operand

@@ -31,7 +31,7 @@ _FAMILIES = (
     ("argmin", "argmax"),
 )
 _NEED_SIGN = ("sqrt", "log1p")
-_ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
 
 @dataclass
@@ -174,7 +174,7 @@ def _constant_value(node: ast.expr) -> int | float:
 def swap_operator(draft: Draft) -> bool:
     """Replace an arithmetic operator or a comparison by a similar one."""
     operations = [site for site in draft.sites.numbers if _allowed_operators(site)]
-    compares = [node for node in draft.sites.compares if isinstance(node.ops[0], _ORDERS)]
+    compares = [node for node in draft.sites.compares if isinstance(node.ops[0], ORDERS)]
     if not operations and not compares:
         return False
     index = int(draft.rng.integers(len(operations) + len(compares)))
@@ -183,9 +183,13 @@ def swap_operator(draft: Draft) -> bool:
         assert isinstance(node, ast.BinOp)
         node.op = draft.pick(_allowed_operators(operations[index]))()
     else:
-        compare = compares[index - len(operations)]
-        compare.ops[0] = draft.pick([order for order in _ORDERS if not isinstance(compare.ops[0], order)])()
+        change_order(draft, compares[index - len(operations)])
     return True
+
+
+def change_order(draft: Draft, compare: ast.Compare) -> None:
+    """Replace the first operator of a comparison by another order."""
+    compare.ops[0] = draft.pick([order for order in ORDERS if not isinstance(compare.ops[0], order)])()
 
 
 def _allowed_operators(site: Site) -> list[type[ast.operator]]:

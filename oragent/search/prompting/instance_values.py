@@ -98,7 +98,7 @@ def describe_noise(problem: Problem) -> str:
     noise = read_noise(problem.folder)
     if noise is None:
         return ""
-    text = f"Between sets of instances that are drawn as those of the score, the seed varies by {noise.spread:.2g}"
+    text = f"The score of the seed varies between sets of instances that are drawn alike by {noise.spread:.2g}"
     if noise.shown is None:
         return f"{text} (standard deviation)."
     percent = f"{100 * noise.shown:.2g} %"

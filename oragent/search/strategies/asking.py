@@ -120,6 +120,11 @@ def first_population(run: RoundContext, configured: int | None, published: int) 
     # A run that several strategies share needs no first population, because its archive has programs.
     if run.turns is not None:
         return 0
+    return max(MIN_PROGRAMS, part_of_budget(run, published))
+
+
+def part_of_budget(run: RoundContext, number: int) -> int:
+    """Return a number of programs, or a fifth of those that the budget allows if that is less."""
     budget = run.settings.budget
     bounds = [bound for bound in (budget.evaluations, budget.model_calls) if bound is not None]
-    return max(MIN_PROGRAMS, min([published, *(bound // PART for bound in bounds)]))
+    return min([number, *(bound // PART for bound in bounds)])

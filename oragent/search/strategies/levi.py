@@ -45,7 +45,7 @@ from oragent.search.prompting.programs import Told
 from oragent.search.prompting.prompt_templates import task_messages
 from oragent.search.round_context import RoundContext
 from oragent.search.scoring import Gate
-from oragent.search.strategies.asking import PART, ask_for_program
+from oragent.search.strategies.asking import ask_for_program, part_of_budget
 from oragent.search.strategies.operators import read_prose, write_prompt
 from oragent.search.strategy import Strategy
 
@@ -196,10 +196,7 @@ async def play_round(run: RoundContext) -> None:
 
 def variant_count(run: RoundContext) -> int:
     """Return the number of variants of all seeds together."""
-    options: LeviSettings = run.own
-    budget = run.settings.budget
-    bounds = [bound for bound in (budget.evaluations, budget.model_calls) if bound is not None]
-    return min([options.seeds * options.variants, *(bound // PART for bound in bounds)])
+    return part_of_budget(run, run.own.seeds * run.own.variants)
 
 
 def cell_elites(run: RoundContext, first: int) -> tuple[Cells, dict[int, Committed]]:
@@ -313,10 +310,7 @@ async def _ask_for_child(
     return await ask_for_program(run, role, messages, shown, gate=gate)
 
 
-Table = NDArray[np.float64]
-
-
-def rank_faithful(table: Table, count: int) -> list[int]:
+def rank_faithful(table: Points, count: int) -> list[int]:
     """Choose columns of a ``(programs, tests)`` array of scores greedily by their value.
 
     The value of a test is 0.5 R + 0.5 A - 0.15 C. R is the share of pairs of programs that the mean of the chosen tests
@@ -350,7 +344,7 @@ def rank_agreement(first: Sequence[float], second: Sequence[float]) -> float:
     return 1.0
 
 
-def _column_worth(table: Table, columns: Sequence[int]) -> float:
+def _column_worth(table: Points, columns: Sequence[int]) -> float:
     spread = table.std(axis=0)
     separation = float(spread[columns].mean() / spread.max()) if spread.max() > ALIKE else 0.0
     ranking = rank_agreement(table.mean(axis=1).tolist(), table[:, columns].mean(axis=1).tolist())
@@ -359,7 +353,7 @@ def _column_worth(table: Table, columns: Sequence[int]) -> float:
     return RANKING * ranking + SEPARATION * separation - REDUNDANCY * (sum(alike) / len(alike) if alike else 0.0)
 
 
-def _absolute_correlation(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
+def _absolute_correlation(first: Points, second: Points) -> float:
     if min(first.std(), second.std()) <= ALIKE:
         return float(np.allclose(first, second))
     return abs(float(np.corrcoef(first, second)[0, 1]))

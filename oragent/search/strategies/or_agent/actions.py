@@ -10,7 +10,7 @@ from oragent.programs.blocks import drop_thoughts
 from oragent.programs.inspection import inspect_program
 from oragent.programs.replies import extract_code
 from oragent.programs.syntax import Signature
-from oragent.search.experiments import read_axes
+from oragent.search.experiments import NUMBER, read_axes
 from oragent.search.round_context import RoundContext
 from oragent.search.strategies.asking import read_program
 from oragent.search.strategies.constants import Constant, Range
@@ -19,7 +19,6 @@ from oragent.search.strategies.constants import Constant, Range
 WORD = re.compile(r"^[^\w\n]*ACTION\W+(EDIT|TUNE|SWEEP|PROBE|INSTRUMENT|STOP)\b", re.IGNORECASE | re.MULTILINE)
 THOUGHT = re.compile(r"^[^\w\n]*THOUGHT\W+(.+)$", re.IGNORECASE | re.MULTILINE)
 LESSON = re.compile(r"^[^\w\n]*LESSON\W+(.+)$", re.IGNORECASE | re.MULTILINE)
-NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 CHOICE = re.compile(rf"\b([A-Za-z_]\w{{0,60}})\b(?:[^\w\n.+-]*({NUMBER})[^\d\n.+-]+({NUMBER}))?")
 
 
