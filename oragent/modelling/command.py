@@ -78,7 +78,7 @@ def solve_file(request: SolveFileRequest, console: Console) -> Solution:
 
 def _operations() -> Any:
     # Few solves need operations, which are slow to import.
-    return import_module("oragent.modelling.operations.solved_files")
+    return import_module("oragent.modelling.operations.explanation")
 
 
 def print_solution(model: IndexedModel, solution: Solution, console: Console) -> None:

@@ -143,18 +143,14 @@ def test_lateness_and_idle_time_are_those_of_the_starts() -> None:
 
 def test_the_critical_path_goes_back_over_delays_machines_and_resources() -> None:
     delayed = replace(SHOP, precedences=(Precedence("z", "y", 1),))
-    assert [(step.interval, step.start, step.end) for step in critical_path(delayed, STARTS)] == [
-        ("z", 0, 3),
-        ("y", 4, 6),
-        ("x", 6, 10),
-    ]
+    assert list(critical_path(delayed, STARTS)) == ["z", "y", "x"]
     over_crew = replace(SHOP, precedences=(Precedence("v", "x"), Precedence("z", "w")), machines=())
-    assert [step.interval for step in critical_path(over_crew, STARTS)] == ["z", "w", "v", "x"]
+    assert list(critical_path(over_crew, STARTS)) == ["z", "w", "v", "x"]
     alone = replace(SHOP, precedences=(), machines=(), resources=())
-    assert [step.interval for step in critical_path(alone, STARTS)] == ["x"]
+    assert list(critical_path(alone, STARTS)) == ["x"]
     # An interval without a duration that begins with another one is no cause of it.
     same = SchedulingModel((Interval("a", 0), Interval("b", 2)), (NoOverlap("m", ("a", "b")),))
-    assert [step.interval for step in critical_path(same, {"a": 0, "b": 0})] == ["b"]
+    assert list(critical_path(same, {"a": 0, "b": 0})) == ["b"]
 
 
 def longest(schedule: SchedulingModel) -> int:

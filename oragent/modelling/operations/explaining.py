@@ -8,6 +8,7 @@ from oragent.modelling.data.display import quoted
 from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.tolerances import scale_of
 from oragent.modelling.operations import requests as ops
+from oragent.modelling.operations.reading import value_member
 from oragent.modelling.operations.rendering import number_text
 from oragent.modelling.operations.results import (
     Figure,
@@ -187,7 +188,6 @@ def _why_variable(study: ModelStudy, scenario: ModelScenario, chosen: Slice, poi
     column, position = int(chosen.positions[0]), int(chosen.members[0])
     value, low, high = float(point[column]), float(arrays.low[column]), float(arrays.high[column])
     unit, near = chosen.family.unit, 1e-7 * scale_of(value)
-    cost = float(arrays.cost[column])
     name = model.member_name(chosen.family, position)
     at, forced = "between", ""
     if value - low <= near:
@@ -196,15 +196,8 @@ def _why_variable(study: ModelStudy, scenario: ModelScenario, chosen: Slice, poi
         at, forced = "upper bound", f"{name} <= {number_text(max(high - 1, low))}"
     elif value >= 1:
         forced = f"{name} <= {number_text(max(value - 1, low))}"
-    member = MemberFigures(
-        name=name,
-        labels=model.labels_of(chosen.family, position),
-        value=Figure.exact(value, unit),
-        coefficient=Figure.exact(cost, model.objective.unit),
-        contribution=Figure.exact(cost * value, model.objective.unit),
-        low=Figure.exact(low, unit),
-        high=Figure.exact(high, unit),
-    )
+    bounds = {"low": Figure.exact(low, unit), "high": Figure.exact(high, unit)}
+    member = value_member(scenario, chosen.family, position, point).model_copy(update=bounds)
     effect, warnings = None, list(study.warn(scenario))
     if low == high:
         forced = ""

@@ -1,22 +1,29 @@
 """Explanation of a solved model: what binds and how far prices hold, or why there is no optimum."""
 
 import time
+from pathlib import Path
 
 import numpy as np
+from rich.console import Console
 
 from oragent._base.errors import ModellingError
 from oragent.modelling.data.arrays import Vector
 from oragent.modelling.data.indexed import IndexedModel
-from oragent.modelling.data.solution import SolveStatus
+from oragent.modelling.data.names import read_corrections, with_families
+from oragent.modelling.data.solution import Solution, SolveStatus
 from oragent.modelling.operations import requests as ops
+from oragent.modelling.operations.checking import inverse
 from oragent.modelling.operations.conflicting import MAX_SECONDS, conflict, repair
 from oragent.modelling.operations.explaining import binding_ranges, bound_ranges
-from oragent.modelling.operations.outcomes import Outcome, SolveLimits
+from oragent.modelling.operations.outcomes import Outcome, SolveLimits, solution_outcome
+from oragent.modelling.operations.printing import print_fields
 from oragent.modelling.operations.reading import binding
+from oragent.modelling.operations.result_tables import HEADER, HIDDEN
 from oragent.modelling.operations.results import (
     ConflictFamily,
     ConflictShortage,
     Figure,
+    InverseResult,
     MemberFigures,
     RangeEntry,
     RepairChange,
@@ -125,3 +132,24 @@ def _repair_alone(study: ModelStudy, row: str) -> tuple[RepairChange, ...]:
         return repair(study, request).changes
     except ModellingError:
         return ()
+
+
+def find_inverse(model: IndexedModel, path: Path, point: Path, limits: SolveLimits) -> InverseResult:
+    """Return what would make the point of a file optimal in the model of another file."""
+    study = ModelStudy(with_families(model, read_corrections(path)), limits)
+    return inverse(study, ops.InverseRequest(file=str(point)))
+
+
+def print_inverse(change: InverseResult, console: Console) -> None:
+    """Print what would make a point optimal."""
+    print_fields(change, console, (HEADER - {"warnings"}) | HIDDEN)
+
+
+def print_explanation(
+    model: IndexedModel, path: Path, solution: Solution, limits: SolveLimits, console: Console
+) -> None:
+    """Print what explains the solution of a file."""
+    model = with_families(model, read_corrections(path))
+    # The solution of several objectives is not that of the first one alone.
+    outcome = None if model.staged_features.goals else solution_outcome(solution)
+    print_fields(explain(model, limits, outcome), console)

@@ -305,10 +305,10 @@ def difference_span(first: ScenarioModel, second: ScenarioModel) -> tuple[float,
     low2, high2 = second.outcome.span()
     smallest, largest = low2 - high1, high2 - low1
     sign = first.arrays.sense.sign
-    if bounds_hold(first.arrays, second.arrays):
-        smallest, largest = (max(smallest, 0.0), largest) if sign > 0 else (smallest, min(largest, 0.0))
-    if bounds_hold(second.arrays, first.arrays):
-        smallest, largest = (smallest, min(largest, 0.0)) if sign > 0 else (max(smallest, 0.0), largest)
+    if bounds_hold(*((first.arrays, second.arrays) if sign > 0 else (second.arrays, first.arrays))):
+        smallest = max(smallest, 0.0)
+    if bounds_hold(*((second.arrays, first.arrays) if sign > 0 else (first.arrays, second.arrays))):
+        largest = min(largest, 0.0)
     return smallest, max(smallest, largest)
 
 

@@ -168,11 +168,12 @@ def value(study: ModelStudy, request: ops.ValueRequest) -> MembersResult:
         return slack(study, ops.SlackRequest(reference=request.reference))
     point = study.point(scenario)
     used = chosen.members[np.abs(point[chosen.positions]) > 1e-9]
-    members = tuple(_value_member(scenario, chosen.family, position, point) for position in used[:SHOWN].tolist())
+    members = tuple(value_member(scenario, chosen.family, position, point) for position in used[:SHOWN].tolist())
     return solved(study, scenario, MembersResult(members=members, size=len(chosen), warnings=study.warn(scenario)))
 
 
-def _value_member(scenario: ModelScenario, family: Family, member: int, point: Vector) -> MemberFigures:
+def value_member(scenario: ModelScenario, family: Family, member: int, point: Vector) -> MemberFigures:
+    """Return a variable with its value, its coefficient of the objective and its contribution."""
     model = scenario.model
     column = int(family.positions[member])
     cost, figure = float(scenario.known.arrays.cost[column]), float(point[column])
@@ -297,7 +298,7 @@ def _ranked_member(
     study: ModelStudy, scenario: ModelScenario, chosen: Slice, rank: int, figure: float, order: str
 ) -> MemberFigures:
     if chosen.kind == "variables" and order in ("value", "cost"):
-        return _value_member(scenario, chosen.family, rank, study.point(scenario))
+        return value_member(scenario, chosen.family, rank, study.point(scenario))
     member = _data_member(scenario.model, chosen, rank)
     if order in ORDERS and chosen.kind != "rows":
         return member

@@ -75,7 +75,7 @@ class ModelStudy:
 
     def scenario(self, changes: Changes) -> ModelScenario:
         """Return the scenario after some changes of the base model."""
-        key = tuple(render(change) for change in changes)
+        key = lines_of(changes)
         if key not in self._models:
             before = self._models.get(key[:-1]) if changes else None
             model, remaining = (self.base, changes) if before is None else (before.model, changes[-1:])
@@ -101,9 +101,8 @@ class ModelStudy:
         """Return the name of a scenario, or the number of its changes."""
         if not changes:
             return BASE
-        lines = [render(change) for change in changes]
         for name, kept in self.scenarios.items():
-            if [render(change) for change in kept] == lines:
+            if lines_of(kept) == lines_of(changes):
                 return name
         return f"{BASE} + {len(changes)}"
 

@@ -92,17 +92,14 @@ def print_schedule(schedule: SchedulingModel, solution: SchedulingSolution, cons
 
 def _machine_table(schedule: SchedulingModel, solution: SchedulingSolution) -> Table:
     rows = []
-    duration = {interval.name: interval.duration for interval in schedule.intervals}
+    ends = schedule.ends(solution.starts)
     groups: list[tuple[str, Sequence[str]]] = [(machine.name, machine.intervals) for machine in schedule.machines]
     groups += [(resource.name, tuple(resource.demands)) for resource in schedule.resources]
     alone = [name for name, places in machines_of(schedule).items() if not places]
     groups += [("", alone)] if alone else []
     for name, intervals in groups[:SHOWN_ROWS]:
         order = sorted(intervals, key=lambda member: solution.starts[member])
-        shown = ", ".join(
-            f"{plain(member, 60)} {solution.starts[member]}-{solution.starts[member] + duration[member]}"
-            for member in order
-        )
+        shown = ", ".join(f"{plain(member, 60)} {solution.starts[member]}-{ends[member]}" for member in order)
         rows.append((plain(name, 60), plain(shown, SHOWN_CHARACTERS)))
     caption = f"{len(groups) - SHOWN_ROWS} machines more" if len(groups) > SHOWN_ROWS else None
     return text_table(("machine", "intervals with start and end"), rows, caption=caption)

@@ -1,7 +1,7 @@
 """Explanation of a schedule: bounds without a solver, critical path, idle machines, and conflicting deadlines."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from oragent.modelling.data.display import quoted, rounded
 from oragent.modelling.data.solution import SolveStatus
@@ -11,15 +11,6 @@ from oragent.modelling.solving.back_ends.protocol import SolverOptions
 
 # Maximum number of solves to find conflicting deadlines.
 MAX_SOLVES = 60
-
-
-@dataclass(frozen=True)
-class CriticalStep:
-    """Interval of the critical path."""
-
-    interval: str
-    start: int
-    end: int
 
 
 def explain_schedule(
@@ -32,8 +23,8 @@ def explain_schedule(
         return ()
     lines = [*_explain_bounds(schedule)]
     if schedule.goal is ScheduleGoal.MAKESPAN:
-        path = critical_path(schedule, solution.starts)
-        shown = ", then ".join(f"{quoted(step.interval)} ({step.start} to {step.end})" for step in path[:20])
+        path, ends = critical_path(schedule, solution.starts), schedule.ends(solution.starts)
+        shown = ", then ".join(f"{quoted(name)} ({solution.starts[name]} to {ends[name]})" for name in path[:20])
         rest = f", and {len(path) - 20} more" if len(path) > 20 else ""
         lines.append(f"Critical path, {len(path)} intervals without a gap: {shown}{rest}.")
         lines.append("A later start of any of them makes this schedule longer.")
@@ -45,7 +36,7 @@ def explain_schedule(
 
 def _longest_paths(schedule: SchedulingModel, is_forward: bool) -> dict[str, int]:
     """Return the least start of each interval by releases and precedences, or the least time after its end."""
-    duration = {interval.name: interval.duration for interval in schedule.intervals}
+    duration = schedule.durations
     least = {interval.name: interval.release if is_forward else 0 for interval in schedule.intervals}
     pairs = [(p.before, p.after, p.delay) if is_forward else (p.after, p.before, p.delay) for p in schedule.precedences]
     # Each round fixes at least one more interval of an acyclic graph.
@@ -67,7 +58,7 @@ def lower_bounds(schedule: SchedulingModel) -> tuple[tuple[str, int], ...]:
     doi:10.1016/S0377-2217(82)80007-6).
     """
     heads, tails = _longest_paths(schedule, is_forward=True), _longest_paths(schedule, is_forward=False)
-    duration = {interval.name: interval.duration for interval in schedule.intervals}
+    duration = schedule.durations
     bounds = [("the longest chain of precedences", max(heads[n] + duration[n] + tails[n] for n in duration))]
     for machine in schedule.machines:
         working = [name for name in machine.intervals if duration[name]]
@@ -78,9 +69,9 @@ def lower_bounds(schedule: SchedulingModel) -> tuple[tuple[str, int], ...]:
     return tuple(sorted(bounds, key=lambda bound: -bound[1]))
 
 
-def critical_path(schedule: SchedulingModel, starts: Mapping[str, int]) -> tuple[CriticalStep, ...]:
+def critical_path(schedule: SchedulingModel, starts: Mapping[str, int]) -> tuple[str, ...]:
     """Return intervals that follow each other without a gap and end with the schedule, in order of time."""
-    ends = {interval.name: starts[interval.name] + interval.duration for interval in schedule.intervals}
+    ends = schedule.ends(starts)
     # Intervals that may determine the start of others, with the delay after them.
     causes: dict[str, list[tuple[str, int]]] = {name: [] for name in ends}
     for pair in schedule.precedences:
@@ -88,10 +79,10 @@ def critical_path(schedule: SchedulingModel, starts: Mapping[str, int]) -> tuple
     for names in (*(part.intervals for part in schedule.machines), *(part.demands for part in schedule.resources)):
         for name in names:
             causes[name] += [(other, 0) for other in names if starts[other] < starts[name]]
-    steps: list[CriticalStep] = []
+    steps: list[str] = []
     current: str | None = max(ends, key=lambda name: ends[name])
     while current is not None and len(steps) < len(starts):
-        steps.append(CriticalStep(current, starts[current], ends[current]))
+        steps.append(current)
         start = starts[current]
         current = next((name for name, delay in causes[current] if ends[name] + delay == start), None)
     return tuple(reversed(steps))
@@ -105,11 +96,12 @@ def _explain_bounds(schedule: SchedulingModel) -> Iterator[str]:
 
 
 def _explain_lateness(schedule: SchedulingModel, starts: Mapping[str, int]) -> Iterator[str]:
-    late = []
-    for interval in schedule.intervals:
-        end = starts[interval.name] + interval.duration
-        if interval.due is not None and end > interval.due and interval.weight:
-            late.append((interval.weight * (end - interval.due), interval, end))
+    ends = schedule.ends(starts)
+    late = [
+        (interval.weight * (ends[interval.name] - interval.due), interval, ends[interval.name])
+        for interval in schedule.intervals
+        if interval.due is not None and ends[interval.name] > interval.due and interval.weight
+    ]
     for cost, interval, end in sorted(late, key=lambda entry: -entry[0]):
         yield f"{quoted(interval.name)} ends at {end}, {end - (interval.due or 0)} late: {rounded(cost)}."
     if not late:
@@ -117,7 +109,7 @@ def _explain_lateness(schedule: SchedulingModel, starts: Mapping[str, int]) -> I
 
 
 def _explain_machines(schedule: SchedulingModel, starts: Mapping[str, int]) -> Iterator[str]:
-    duration = {interval.name: interval.duration for interval in schedule.intervals}
+    duration = schedule.durations
     for machine in schedule.machines:
         working = [name for name in machine.intervals if duration[name]]
         if working:

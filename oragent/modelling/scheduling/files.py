@@ -150,7 +150,7 @@ def _csv_text(schedule: SchedulingModel, solution: "SchedulingSolution") -> str:
     out, places = io.StringIO(), machines_of(schedule)
     lines = csv.writer(out, lineterminator="\n")
     lines.writerow(["interval", "machines", "start", "end"])
-    for interval in sorted(schedule.intervals, key=lambda interval: solution.starts[interval.name]):
-        start = solution.starts[interval.name]
-        lines.writerow([interval.name, "; ".join(places[interval.name]), start, start + interval.duration])
+    ends = schedule.ends(solution.starts)
+    for name, start in sorted(solution.starts.items(), key=lambda entry: entry[1]):
+        lines.writerow([name, "; ".join(places[name]), start, ends[name]])
     return out.getvalue()

@@ -125,6 +125,15 @@ class SchedulingModel:
             check_unique(machine.intervals, f"intervals of machine {quoted(machine.name)}")
 
     @property
+    def durations(self) -> dict[str, int]:
+        """Durations by interval."""
+        return {interval.name: interval.duration for interval in self.intervals}
+
+    def ends(self, starts: Mapping[str, int]) -> dict[str, int]:
+        """Return the end of each interval of a schedule."""
+        return {name: starts[name] + duration for name, duration in self.durations.items()}
+
+    @property
     def horizon(self) -> int:
         """Time by which an optimal schedule has ended, if one exists and no deadline prevents waiting."""
         latest = max(interval.release for interval in self.intervals)
@@ -150,7 +159,7 @@ def schedule_to_json(schedule: SchedulingModel) -> str:
 
 def schedule_objective(schedule: SchedulingModel, starts: Mapping[str, int]) -> float:
     """Return the objective of a schedule."""
-    ends = {interval.name: starts[interval.name] + interval.duration for interval in schedule.intervals}
+    ends = schedule.ends(starts)
     if schedule.goal is ScheduleGoal.MAKESPAN:
         return float(max(ends.values()))
     return float(sum(i.weight * max(0, ends[i.name] - i.due) for i in schedule.intervals if i.due is not None))
@@ -162,7 +171,7 @@ def schedule_breaches(schedule: SchedulingModel, starts: Mapping[str, int]) -> t
     if missing:
         return (f"interval {quoted(missing[0])} has no start",)
     interval_of = {interval.name: interval for interval in schedule.intervals}
-    ends = {name: starts[name] + interval.duration for name, interval in interval_of.items()}
+    ends = schedule.ends(starts)
     wrong = []
     for name, interval in interval_of.items():
         if starts[name] < interval.release:

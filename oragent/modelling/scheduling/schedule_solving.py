@@ -81,7 +81,7 @@ def _state(schedule: SchedulingModel) -> tuple[Any, int]:
     except ImportError:
         raise not_installed(CP_SAT, INSTALL) from None
     model = cp_model.CpModel()
-    duration = {interval.name: interval.duration for interval in schedule.intervals}
+    duration = schedule.durations
     horizon = schedule.horizon
     starts = {
         interval.name: model.new_int_var(interval.release, horizon, interval.name) for interval in schedule.intervals
