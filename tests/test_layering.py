@@ -1,5 +1,6 @@
 """Imports go one way; the table below is the architecture."""
 
+import ast
 from pathlib import Path
 
 import pytest
@@ -149,6 +150,26 @@ def test_there_are_at_most_nineteen_packages() -> None:
 def test_only_heavy_packages_and_those_of_commands_are_imported_inside_functions() -> None:
     inside = [(path, *one) for path in SOURCES if part_of(path) != "cli" for one in source(path).inside]
     assert [one for one in inside if one[-1].split(".")[0] not in HEAVY] == []
+
+
+def defined(module: str) -> set[str] | None:
+    """Names at the top of a module of this repository and its submodules; None if there is no such module."""
+    folder = (BENCHMARKS.parent if module.startswith(BENCHMARKS.name) else ROOT) / module.replace(".", "/")
+    path = folder / "__init__.py" if folder.is_dir() else folder.with_suffix(".py")
+    if not path.is_file():
+        return None
+    tree = ast.parse(path.read_text())
+    names = {alias.asname or alias.name for node in ast.walk(tree) for alias in getattr(node, "names", ())}
+    names |= {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    names |= {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    return names | {child.stem for child in folder.glob("*")}
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "docs").rglob("*.py")), ids=lambda path: path.name)
+def test_programs_of_the_docs_import_what_there_is(path: Path) -> None:
+    for module, names in source(path).taken:
+        if module.split(".")[0] in ("oragent", BENCHMARKS.name):
+            assert set(names) <= (defined(module) or set()), module
 
 
 def test_there_is_no_import_cycle_between_modules() -> None:

@@ -58,6 +58,7 @@ LABELS = {"whose best is": "source of the best", "printed": "as published"}  # o
 OTHERS = {
     "neural": ("tsp_pomo", "cvrp_pomo", "tsp_lehd", "cvrp_lehd"),
     "driving": ("driving", "driving_long", "driving_stateful"),
+    "routing-solver": ("cvrp_solver",),
 }
 # columns of the grid of pictures
 COLUMNS = 2
@@ -183,8 +184,8 @@ def index(figures: dict[str, Any]) -> str:
         "<!-- Made by docs/tools/make_gallery.py; not to be edited. -->",
         "# Problems",
         "",
-        "Choose one of the sixteen problems that ship. The pictures show a solution by the seed beside one by a better program; for",
-        "networks, the gap during training; for driving, vehicles in heavy traffic.",
+        "Choose one of the seventeen problems that ship. The pictures show a solution by the seed beside one by a better program; for",
+        "networks, the gap during training; for driving, vehicles in heavy traffic; for PyVRP, the gain of two settings.",
         "",
         *grid,
         "",
@@ -203,10 +204,10 @@ def index(figures: dict[str, Any]) -> str:
         "|---|---|---|---|",
         *rows,
         "",
-        "## Networks and driving",
+        "## Networks, driving and a solver",
         "",
         "[Neural solvers](../neural.md) evolve a bias on the attention of POMO or LEHD. [Driving](../driving.md) evolves one",
-        "controller for all vehicles on a weaving road.",
+        "controller for all vehicles on a weaving road. [A routing solver](../routing-solver.md) is steered by its neighbour lists.",
         "",
         "| problem | what evolves |",
         "|---|---|",

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
 from oragent.domains import bpp, cvrp, mkp, op, pdn, tsp
-from oragent.report.pages.charts import BEST, FAILED, INK, KEPT, MUTED, OTHER, apply_style, color_scale, new_figure
+from oragent.report.pages.charts import BEST, FAILED, INK, KEPT, MUTED, OTHER, apply_style, new_figure
 from oragent.solvers.aco_bpp import solve_bpp
 from oragent.solvers.aco_cvrp import solve_cvrp
 from oragent.solvers.aco_mkp import solve_mkp
@@ -20,6 +20,7 @@ from oragent.solvers.constructive import construct_tour, pack_online
 from oragent.solvers.elimination import with_shunts
 from oragent.solvers.genetic import evolve
 from oragent.solvers.gls import solve_tsp_gls
+from oragent_benchmarks.search.paper_figures import color_scale
 
 __all__ = ["CAPTIONS", "draw"]
 

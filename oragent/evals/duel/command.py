@@ -211,12 +211,13 @@ def _draw_duel(record: DuelRecord) -> "Figure":
             left.plot([count, count], [100 * test.low, 100 * test.high], color=KEPT, linewidth=2)
     left.plot(counts, means, color=BEST, marker="o", markersize=3)
     left.set(xlabel="rounds", ylabel="gain, %", title=fit_label(f"{record.names[0]} against {record.names[1]}", 60))
-    left.xaxis.get_major_locator().set_params(integer=True)
+    left.xaxis.get_major_locator().set_params(integer=True, min_n_ticks=1)
     sizes = list(dict.fromkeys(pooled[-1].sizes))
     shifts = np.random.default_rng(0).uniform(-0.25, 0.25, len(pooled[-1].sizes))
     places = [sizes.index(size) + shift for size, shift in zip(pooled[-1].sizes, shifts, strict=True)]
     right.plot(places, [100 * gain for gain in pooled[-1].gains], ".", color=BEST, markersize=3)
-    right.set_xticks(range(len(sizes)), [fit_label(size, 12) for size in sizes])
+    shown = range(0, len(sizes), math.ceil(len(sizes) / 8))
+    right.set_xticks(shown, [fit_label(sizes[place], 12) for place in shown])
     right.set(xlabel="size", ylabel="gain, %", title="each instance")
     for axes in (left, right):
         axes.axhline(0, color=MUTED, linewidth=0.8)
