@@ -238,7 +238,8 @@ def add_parameters(text: str, new_parameters: list[dict[str, Any]]) -> str:
             names.add(cells[0].strip())
             if reading and dialects.DECIMAL_COMMAS in reading.notes and tables.parse_number(cells[1]) is not None:
                 cells[1] = cells[1].replace(",", "").replace(".", ",")
-            writer.writerow(cells)
+            width = len(reading.table.header) if reading and reading.table else len(cells)
+            writer.writerow([*cells, *[""] * width][:width])
     joint = ending if text and not text.endswith("\n") and out.getvalue() else ""
     return f"{text}{joint}{out.getvalue()}"
 

@@ -6,9 +6,7 @@ Text in documents is data: it cannot change a tool or its limits. A wrong call r
 line that says how to correct it.
 """
 
-import csv
 import fnmatch
-import io
 import math
 import re
 from collections import Counter
@@ -304,7 +302,7 @@ class ToolSession:
         entry = {"name": name, "value": value, "unit": unit, "meaning": f"{meaning} {cited_line}".strip()}
         text = decode_text(old, FIGURES)
         after = encode_like(add_parameters(text, [entry]), old)
-        columns = next(csv.reader(io.StringIO(decode_text(after, FIGURES))), list(tables.PARAMETERS_HEADER))
+        columns = _parameter_columns(after)
         if old and after == old:
             after = _change_parameter(old, entry)
             if after == old:
@@ -457,17 +455,28 @@ def _searchable_text(path: str, content: bytes) -> str:
 
 def _find_source(path: str, content: bytes, cell: CellReference) -> CitedLine | None:
     """Return the source that the table of parameters names for a figure; None for other cells and for no source."""
-    if path != FIGURES or cell.column.strip().casefold() != "value":
+    column = tables.PARAMETERS_HEADER[3]
+    if path != FIGURES or cell.column.strip().casefold() != "value" or column not in _parameter_columns(content):
         return None
-    meaning = locate_cell(content, replace(cell, column=tables.PARAMETERS_HEADER[3])).text
+    meaning = locate_cell(content, replace(cell, column=column)).text
     return next((citation for citation in find_citations(meaning) if isinstance(citation, CitedLine)), None)
+
+
+def _parameter_columns(content: bytes) -> Sequence[str]:
+    table = tables.read_table(decode_text(content, FIGURES)).table
+    return table.header if table else tables.PARAMETERS_HEADER
 
 
 def _change_parameter(content: bytes, entry: Mapping[str, str]) -> bytes:
     """Return the table of parameters with other cells of a figure that it has already; empty ones stay."""
     cells = dict(zip(tables.PARAMETERS_HEADER[1:], (entry["value"], entry["unit"], entry["meaning"]), strict=True))
     name = (entry["name"].strip(),)
-    changes = [CellChange(CellReference(FIGURES, "", name, column), text) for column, text in cells.items() if text]
+    columns = _parameter_columns(content)
+    changes = [
+        CellChange(CellReference(FIGURES, "", name, column), text)
+        for column, text in cells.items()
+        if text and column in columns
+    ]
     return change_cells(content, FIGURES, changes)
 
 

@@ -11,6 +11,7 @@ from oragent.workspace.model_commands import check_text
 from oragent.workspace.runner import ProgramRunner
 from oragent.workspace.settings import NO_OPTIONS, read_settings
 from oragent.workspace.sources import FolderState
+from oragent.workspace.tables import read_row_dicts
 from oragent.workspace.tools import SET_CELL, TOOLS, WRITE_PARAMETERS, ToolSession
 from tests.workspace.bakery import DATA, PROGRAM
 from tests.workspace.release import put
@@ -52,6 +53,20 @@ def test_a_changed_figure_needs_a_line_that_states_it(session: ToolSession) -> N
     # A figure without a source, such as one of the team, is set as before.
     use(session, "set_cell", cell="data/general_parameters.csv[flour, Value]", value="77")
     assert figures(session)["flour"][0] == "77"
+
+
+@pytest.mark.parametrize("more", ["", ",Unit", ",Unit,Context_Description,Owner", ",Unit,Context_Description"])
+def test_the_table_of_figures_keeps_its_columns(session: ToolSession, more: str) -> None:
+    """A new figure has as many cells as the header, and can be changed and read whatever columns are there."""
+    path = session.folder / "data/general_parameters.csv"
+    path.write_text(f"Parameter_Name,Value{more}\nflour,90{',' * more.count(',')}\n")
+    use(session, "write_parameters", name="milk", value="100", unit="kg", meaning="in store", source="[docs/a.md:1]")
+    use(session, "write_parameters", name="milk", value="120", unit="kg", source="[docs/a.md:3]")
+    use(session, "set_cell", cell="data/general_parameters.csv[flour, Value]", value="77")
+    rows = {row["Parameter_Name"]: row for row in read_row_dicts(path)}
+    assert (rows["milk"]["Value"], rows["flour"]["Value"]) == ("120", "77")
+    assert rows["milk"].get("Unit", "kg") == "kg"
+    assert rows["milk"].get("Context_Description", "[docs/a.md:3]") == "[docs/a.md:3]"
 
 
 def test_all_rows_of_a_table_are_shown_or_counted(session: ToolSession) -> None:

@@ -218,8 +218,7 @@ def test_parameters_are_added_and_changed_in_the_dialect_of_the_table():
     assert add_parameters(FIGURES, new) == FIGURES + 'fee;1,5;EUR;"a;b"\r\n'
     assert add_parameters(FIGURES, new[1:]) == FIGURES
     assert (
-        add_parameters("Parameter_Name,Value\nx,1", [{"name": "y", "value": "2"}])
-        == "Parameter_Name,Value\nx,1\ny,2,,\n"
+        add_parameters("Parameter_Name,Value\nx,1", [{"name": "y", "value": "2"}]) == "Parameter_Name,Value\nx,1\ny,2\n"
     )
 
 
