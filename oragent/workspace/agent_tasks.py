@@ -42,6 +42,7 @@ from oragent.workspace.tools import (
     WRITE_PARAMETERS,
     ToolSession,
     describe_run,
+    searchable_text,
 )
 from oragent.workspace.versions import Versions
 
@@ -390,7 +391,7 @@ def failure_request(ran: ProgramRun) -> str:
 def _bounded_text(path: str, file: Path) -> str:
     """Return the beginning of a file for a prompt; a remark if the file is not a text."""
     try:
-        text = decode_text(read_bytes(file), path)
+        text = searchable_text(path, read_bytes(file))
     except WorkspaceError as problem:
         return f"({problem})"
     if len(text) <= MAX_SHOWN:

@@ -214,7 +214,7 @@ class ToolSession:
                 large.append(path)
                 continue
             try:
-                content = _searchable_text(path, read_bytes(file))
+                content = searchable_text(path, read_bytes(file))
             except (WorkspaceError, TableError):
                 continue
             hits += [
@@ -445,12 +445,14 @@ class ToolSession:
         return "done"
 
 
-def _searchable_text(path: str, content: bytes) -> str:
-    """Return the text of a file that is searched; of a database, the cells of each row."""
+def searchable_text(path: str, content: bytes) -> str:
+    """Return the text of a file; of a database, the cells of each header and row behind the name of the table."""
     if not path.casefold().endswith(TABLES_ONLY):
         return decode_text(content, path)
     by_title = read_text_tables(path, content) or {}
-    return "\n".join(", ".join((title, *row)) for title, table in by_title.items() for row in table.rows)
+    return "\n".join(
+        ", ".join((title, *row)) for title, table in by_title.items() for row in (table.header, *table.rows)
+    )
 
 
 def _find_source(path: str, content: bytes, cell: CellReference) -> CitedLine | None:

@@ -86,6 +86,7 @@ def test_databases_are_searched_and_shown_in_parts(session: ToolSession) -> None
     base.commit()
     base.close()
     assert "data/shop.db" in use(session, "search", text="item250")
+    assert "data/shop.db" in use(session, "search", text="amount")
     part = use(session, "read_file", path="data/shop.db", lines="250-252").splitlines()
     assert ("item250,250" in part, "item252,252" in part, "item249,249" in part) == (True, True, False)
 
