@@ -120,3 +120,92 @@ def test_the_first_line_of_a_verification_is_the_truth(tmp_path: Path, situation
         assert status in first
     # A contradicted plan is not called optimal.
     assert ("optimal" in first) is (status == "optimal" and verdict != "contradicted")
+
+
+def market_split(is_soft: bool) -> tuple[IndexedModel, str]:
+    """Return a market split problem (Cornuéjols and Dawande 1998) with a planted plan, and its checker.
+
+    The optimum is 0 with slacks and the plan without slacks. No solver finds it within a second.
+    """
+    rng = np.random.default_rng(1)
+    figures = rng.integers(0, 100, (6, 50))
+    rhs = figures @ rng.integers(0, 2, 50)
+    columns = [Variable(f"x{at}", 0, 1, VariableKind.INTEGER) for at in range(50)]
+    slacks = [Variable(f"{side}{row}", 0) for row in range(6) for side in ("over", "under")] if is_soft else []
+    rows = [
+        Row(
+            f"market {row}",
+            {f"x{at}": float(value) for at, value in enumerate(figures[row])}
+            | ({f"over{row}": -1.0, f"under{row}": 1.0} if is_soft else {}),
+            Relation.EQUAL,
+            float(rhs[row]),
+        )
+        for row in range(6)
+    ]
+    objective = Objective({slack.name: 1.0 for slack in slacks} or {"x0": 1.0})
+    lines = [
+        f'    yield "once", values["x{at}"], "<=", 1, ""\n    yield "whole", values["x{at}"], "integer", None, ""'
+        for at in range(50)
+    ]
+    for row in rows:
+        left = " + ".join(f'{size} * values["{name}"]' for name, size in row.terms.items())
+        lines.append(f'    yield "{row.name}", {left}, "=", {row.rhs}, ""')
+    aim = " + ".join(f'values["{name}"]' for name in objective.terms)
+    checker = "\n".join(["def checks(values, data):", *lines, f'    yield "aim", {aim}, "minimize", None, ""'])
+    return IndexedModel.from_records((*columns, *slacks), tuple(rows), objective, Sense.MINIMIZE), checker
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("is_soft", [True, False])
+def test_the_first_line_of_a_verification_out_of_time_promises_nothing(tmp_path: Path, is_soft: bool) -> None:
+    model, checker = market_split(is_soft)
+    write(model, tmp_path / "model.json")
+    (tmp_path / "story.md").write_text("Split the shops between two directors, so that each has half of each market.")
+    console = Console(file=io.StringIO(), width=160)
+    command = VerifyCommand(
+        tmp_path / "story.md", tmp_path / "model.json", tmp_path / "out", checker=checker, options={"time_s": 1.0}
+    )
+    code = verify_files(command, console)
+    first = next(line for line in console.file.getvalue().splitlines() if not line.startswith("verification"))
+    (folder,) = (tmp_path / "out").glob("*/*")
+    result = json.loads((folder / "result.json").read_text())
+    assert (result["verdict"], result["exit_code"], code) == ("no answer", 3, 3)
+    assert first.startswith("no answer: ")
+    assert "optimal" not in first
+    if not is_soft:
+        assert (result["status"], result["objective"]) == ("unknown", None)
+        return
+    assert result["status"] == "feasible"
+    values = json.loads((folder / "solution.json").read_text())["values"]
+    assert all(
+        abs(sum(size * values[name] for name, size in row.terms.items()) - row.rhs) < 1e-5 for row in model.row_records
+    )
+    assert result["objective"] == pytest.approx(sum(values[name] for name in model.objective_record.terms))
+    # The planted plan has the value 0.
+    assert result["bound"] <= 1e-9 < result["objective"]
+    assert f"{result['objective']:g}" in first
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("gap", "verdict", "code"), [(0.9, "checked", 0), (0.01, "no answer", 3)])
+def test_a_plan_within_the_accepted_gap_is_said_to_be_so(tmp_path: Path, gap: float, verdict: str, code: int) -> None:
+    model, checker = market_split(is_soft=True)
+    shifted = model.with_records(objective=replace(model.objective_record, constant=100.0))
+    write(shifted, tmp_path / "model.json")
+    (tmp_path / "story.md").write_text("Split the shops between two directors, so that each has half of each market.")
+    console = Console(file=io.StringIO(), width=160)
+    command = VerifyCommand(
+        tmp_path / "story.md", tmp_path / "model.json", tmp_path / "out",
+        checker=checker.replace('"aim", ', '"aim", 100 + '), options={"time_s": 1.0, "gap": gap},
+    )  # fmt: skip
+    assert verify_files(command, console) == code
+    first = next(line for line in console.file.getvalue().splitlines() if not line.startswith("verification"))
+    (folder,) = (tmp_path / "out").glob("*/*")
+    result = json.loads((folder / "result.json").read_text())
+    assert (result["verdict"], result["status"]) == (verdict, "feasible")
+    # The optimum is 100.
+    assert result["bound"] <= 100 + 1e-6 < result["objective"]
+    stated = re.search(r"within ([\d.]+)%", first)
+    assert stated is not None
+    assert (result["objective"] - 100) / result["objective"] <= float(stated[1]) / 100 + 1e-4
+    assert "optimal" not in first
