@@ -224,11 +224,10 @@ def _group_rows(milp: IndexedModel, solution: Solution) -> dict[tuple[str, Relat
             continue
         if not row.meaning and _is_switched(row, binaries):
             continue
-        name = FAMILY.match(row.name)
-        key = row.meaning or (name[0] if name else row.name)
+        key = row.meaning or _family_name(row)
         groups.setdefault((key, row.relation), []).append(row)
     return {
-        ((rows[0].name if len(rows) == 1 else _common_name(rows)), relation): rows
+        ((rows[0].name if len(rows) == 1 else _family_name(rows[0])), relation): rows
         for (_, relation), rows in groups.items()
     }
 
@@ -239,9 +238,9 @@ def _is_switched(row: Row, binaries: Collection[str]) -> bool:
     return 0 < len(switches) < len(row.terms) and max(switches) >= abs(row.rhs)
 
 
-def _common_name(rows: Sequence[Row]) -> str:
-    name = FAMILY.match(rows[0].name)
-    return name[0] if name else rows[0].name
+def _family_name(row: Row) -> str:
+    name = FAMILY.match(row.name)
+    return name[0] if name else row.name
 
 
 def _loosen(milp: IndexedModel, rows: Sequence[Row], share: float) -> IndexedModel:

@@ -9,7 +9,8 @@ from typing import Any
 from oragent.formulate.breakdown import ADDED_NEVER, ObjectivePart, UseTable, split_objective, tabulate_use
 from oragent.formulate.data import iterate_texts
 from oragent.formulate.formulation import FormulationResult
-from oragent.formulate.gantt import PlanSchedule, build_schedule
+from oragent.formulate.gantt import END_NAMES, START_NAMES, PlanSchedule, build_schedule
+from oragent.formulate.plan_tables import order_families
 from oragent.formulate.prompting import PoolEntry
 from oragent.formulate.requirements import KINDS, plain_key
 from oragent.modelling.data.indexed import IndexedModel
@@ -22,22 +23,7 @@ MAX_LABELS, MAX_LABEL_LENGTH = 20_000, 80
 WORDS = re.compile(r"[^\W_]+")
 # Words that name times, together with words of the second set only. They are for programs whose
 # author does not state the kind.
-TIME_NAMES = frozenset(
-    [
-        "start",
-        "starts",
-        "begin",
-        "begins",
-        "end",
-        "ends",
-        "finish",
-        "finishes",
-        "completion",
-        "arrival",
-        "departure",
-        "makespan",
-    ]
-)
+TIME_NAMES = frozenset([*START_NAMES, *END_NAMES, "makespan"])
 TIME_WORDS = frozenset(
     ["t", "time", "times", "at", "of", "task", "job", "operation", "op", "hour", "minute", "day", "slot"]
 )
@@ -59,6 +45,11 @@ def constraint_sentences(pool: Sequence[PoolEntry]) -> dict[str, str]:
     return sentence_of
 
 
+def row_sentences(result: FormulationResult) -> dict[str, str]:
+    """Return the sentence of the problem by the name of a row; that of a checker counts before that of the program."""
+    return {**constraint_sentences(result.pool), **(result.checks or {}).get("sentences", {})}
+
+
 def add_sentences(milp: IndexedModel, sentence_of: Mapping[str, str]) -> IndexedModel:
     """Return the model; rows without a meaning get the sentence for their name."""
     rows = tuple(
@@ -68,6 +59,13 @@ def add_sentences(milp: IndexedModel, sentence_of: Mapping[str, str]) -> Indexed
         for row in milp.row_records
     )
     return milp.with_records(rows=rows)
+
+
+def shown_families(result: FormulationResult, shown: Solution | None) -> tuple[DecisionFamily, ...]:
+    """Return the decisions of a plan in the order of the data; empty without a plan."""
+    if result.milp is None or shown is None:
+        return ()
+    return order_families(group_decisions(result, result.milp, shown), result.data)
 
 
 def group_decisions(result: FormulationResult, milp: IndexedModel, solution: Solution) -> tuple[DecisionFamily, ...]:
@@ -195,8 +193,7 @@ def break_down(
     """Return the parts of the objective by kind, and the use of limits with the sentences that state them."""
     if result.milp is None or shown is None:
         return (), ()
-    sentences = {**constraint_sentences(result.pool), **(result.checks or {}).get("sentences", {})}
-    milp, labels = add_sentences(result.milp, sentences), data_labels(result)
+    milp, labels = add_sentences(result.milp, row_sentences(result)), data_labels(result)
     families = (family for family in group_decisions(result, milp, shown) if family.kind in ADDED_NEVER)
     times = {name for family in families for name in family.entries.values()}
     # The objective of an incomplete plan is no result.

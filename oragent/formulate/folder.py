@@ -19,11 +19,11 @@ from oragent.formulate.effects import (
     measure_effects,
     plan_with_shortages,
 )
-from oragent.formulate.explain import add_sentences, break_down, constraint_sentences, group_decisions, plan_schedule
+from oragent.formulate.explain import add_sentences, break_down, plan_schedule, row_sentences, shown_families
 from oragent.formulate.formulation import FormulationResult, formulate_case
 from oragent.formulate.model_class import describe_class
 from oragent.formulate.options import Options
-from oragent.formulate.plan_tables import order_families, tabulate_plan, write_plan
+from oragent.formulate.plan_tables import tabulate_plan, write_plan
 from oragent.formulate.problem import Form, ProblemText, ProgramInterface
 from oragent.formulate.prompting import CommentPool
 from oragent.formulate.rules import describe_rule, read_rules
@@ -155,10 +155,8 @@ def write_result(folder: Path, outcome: "FormulationEnd") -> None:
                     # The LP format cannot express products of variables.
                     if milp.is_purely_linear:
                         raise
-        shown = outcome.shown
-        if result.milp is not None and shown is not None:
-            families = order_families(group_decisions(result, result.milp, shown), result.data)
-            write_plan(folder, tabulate_plan(families, result.data))
+        if result.milp is not None and outcome.shown is not None:
+            write_plan(folder, tabulate_plan(shown_families(result, outcome.shown), result.data))
     except OSError as problem:
         raise StoreError(f"cannot write into {folder}: {problem}; run.db in it contains the result") from None
     except ModellingError as problem:
@@ -380,8 +378,7 @@ def price_result(result: FormulationResult) -> FormulationEnd:
     solution = solution_from_dict(result.solution)
     if result.milp.is_purely_linear:
         solution = add_duals(result.milp, solution)
-    sentences = {**constraint_sentences(result.pool), **(result.checks or {}).get("sentences", {})}
-    milp = add_sentences(result.milp, sentences)
+    milp = add_sentences(result.milp, row_sentences(result))
     incomplete = plan_with_shortages(milp) if solution.status is SolveStatus.INFEASIBLE else None
     decisions = column_names(result.columns) or set(solution.values)
     return FormulationEnd(

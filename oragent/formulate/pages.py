@@ -14,15 +14,14 @@ from oragent.formulate.charts import COLOURS, draw_chart
 from oragent.formulate.explain import (
     add_sentences,
     break_down,
-    constraint_sentences,
-    group_decisions,
     plan_schedule,
+    row_sentences,
+    shown_families,
 )
 from oragent.formulate.folder import FormulationEnd, FormulationRequest
 from oragent.formulate.formulation import FormulationResult
 from oragent.formulate.gantt import draw_gantt
-from oragent.formulate.plan_tables import order_families
-from oragent.formulate.printing import describe_aims, describe_values, explain_outcome, headline
+from oragent.formulate.printing import describe_aims, describe_reading, describe_values, explain_outcome, headline
 from oragent.formulate.requirements import has_same_optimum
 from oragent.formulate.rules import RuleOutcome, read_rules
 from oragent.modelling.convert.mathematics import to_mathml
@@ -33,7 +32,7 @@ from oragent.modelling.data.model_values import Relation
 from oragent.modelling.data.solution import Solution, ValueRange
 from oragent.report.pages.html import make_environment, replace_page
 from oragent.report.pages.text import DiffLine, clip_text, diff_lines
-from oragent.report.pages.value_tables import DecisionFamily, layout_families
+from oragent.report.pages.value_tables import layout_families
 
 # Maximum numbers of rows of the model, and of lines of a comparison.
 MAX_ROWS, MAX_CHANGED = 400, 200
@@ -56,14 +55,12 @@ def render_page(request: FormulationRequest, outcome: FormulationEnd) -> str:
     """Render the page as HTML."""
     result, solution = outcome.result, outcome.solution
     assert result is not None
-    sentence_of = {**constraint_sentences(result.pool), **(result.checks or {}).get("sentences", {})}
+    sentence_of = row_sentences(result)
     milp = None if result.milp is None else add_sentences(result.milp, sentence_of)
     small = milp is not None and milp.is_purely_linear and milp.shape[1] + milp.shape[0] <= MAX_MATHS
     text, omitted = clip_text(request.problem.text, 2000)
     shown = outcome.shown
-    families: tuple[DecisionFamily, ...] = ()
-    if milp is not None and shown is not None:
-        families = order_families(group_decisions(result, milp, shown), result.data)
+    families = shown_families(result, shown)
     parts, uses = break_down(result, shown)
     schedule = plan_schedule(result, shown)
     return (
@@ -77,15 +74,7 @@ def render_page(request: FormulationRequest, outcome: FormulationEnd) -> str:
             solution=solution,
             objective=None if result.objective is None else describe_values(result.model_values),
             unit=result.aims[0].unit if result.aims else "",
-            readings=[
-                (
-                    reading,
-                    reading["status"]
-                    if reading["objective"] is None
-                    else describe_values(reading.get("aims") or [reading["objective"]]),
-                )
-                for reading in result.readings
-            ],
+            readings=[(reading, describe_reading(reading)) for reading in result.readings],
             same=[reading for reading in result.readings if has_same_optimum(reading, result.model_values)],
             aims=list(zip(result.aims, describe_aims(result.aims), strict=True)),
             decisions=layout_families(families),

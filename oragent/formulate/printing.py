@@ -12,11 +12,10 @@ from oragent.formulate.aims import Aim, staged_objectives
 from oragent.formulate.breakdown import ADDED_NEVER
 from oragent.formulate.checks import CheckStatus
 from oragent.formulate.effects import LimitEffect, Shortage
-from oragent.formulate.explain import break_down, group_decisions, plan_schedule
+from oragent.formulate.explain import break_down, plan_schedule, shown_families
 from oragent.formulate.folder import FormulationEnd
 from oragent.formulate.formulation import FormulationResult
 from oragent.formulate.gantt import describe_schedule
-from oragent.formulate.plan_tables import order_families
 from oragent.formulate.requirements import has_same_optimum
 from oragent.formulate.rerun import Rerun
 from oragent.formulate.rules import RuleOutcome, read_rules
@@ -193,10 +192,10 @@ def describe_alternative(alternative: Mapping[str, float], solution: Solution) -
 
 
 def _decision_lines(outcome: FormulationEnd, width: int) -> list[str]:
-    result, solution = outcome.result, outcome.shown
-    if result is None or result.milp is None or solution is None:
+    assert outcome.result is not None
+    families = shown_families(outcome.result, outcome.shown)
+    if not families:
         return []
-    families = order_families(group_decisions(result, result.milp, solution), result.data)
     title = ["best incomplete plan:"] if outcome.incomplete is not None else []
     complete = sum(len(family.entries) for family in families if family.kind in ADDED_NEVER)
     lines = MAX_TABLE_LINES + min(complete, MAX_COMPLETE_LINES)
@@ -226,10 +225,7 @@ def _question_lines(result: FormulationResult) -> list[str]:
     lines = []
     for reading in result.readings:
         sentence, used, alternative = (one_line(reading[name], 120) for name in ("sentence", "used", "other"))
-        if reading["objective"] is None:
-            second = reading["status"]
-        else:
-            second = describe_values(reading.get("aims") or [reading["objective"]])
+        second = describe_reading(reading)
         lines.append(f"two readings of: {sentence}")
         values = result.model_values
         if result.objective is None:
@@ -247,6 +243,13 @@ def _question_lines(result: FormulationResult) -> list[str]:
 def describe_values(values: Sequence[float | None]) -> str:
     """Return the values of several aims, the most important first."""
     return ", then ".join("none" if value is None else figure(value) for value in values)
+
+
+def describe_reading(reading: Mapping[str, Any]) -> str:
+    """Return the values of the aims of a reading; its status without them."""
+    if reading["objective"] is None:
+        return str(reading["status"])
+    return describe_values(reading.get("aims") or [reading["objective"]])
 
 
 def describe_differences(reading: Mapping[str, Any]) -> str:
