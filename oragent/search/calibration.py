@@ -238,5 +238,6 @@ def _choose(source: str, parameter: ProgramParameter, points: Sequence[_Point], 
     value = max(fitting)
     if len(points) > 1 and fitting[value] < CLOSE[0] * limit_s:
         value = max(value, _fit(parameter, _estimate_value(value, fitting[value], points, SHARE * limit_s)))
-    margin = f"{100 - 100 * SHARE:.0f} % of the limit are kept for other instances and a busy machine"
-    return Calibration(write_values(source, {name: value}), f"{report} {name} = {value:g} is scored; {margin}.")
+    margin = f"the other {100 - 100 * SHARE:.0f} % are kept for other instances and a busy machine"
+    fills = f"{name} = {value:g} should take {100 * SHARE:.0f} % of the limit; {margin}."
+    return Calibration(write_values(source, {name: value}), f"{report} {fills}")

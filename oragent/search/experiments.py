@@ -545,7 +545,7 @@ class _Sweep:
         works = {program: self._refitted(self._rows[program]) for program in points}
         again = {program: {**points[program], self.work: work} for program, work in works.items() if work is not None}
         if again and self._remaining_s >= MIN_S:
-            await self._measure_batch(again)
+            await self._measure_again(again)
 
     async def _measure_batch(self, points: Mapping[str, Mapping[str, float]]) -> None:
         self._notice(len(self._rows), self.planned, self._limit_s - self._remaining_s)
@@ -642,11 +642,15 @@ class _Sweep:
             row = self._rows[program]
             work = self._refitted(row)
             points[program] = row.values if work is None else {**row.values, self.work: work}
-        before = {program: self._rows[program] for program in programs}
+        await self._measure_again(points)
+
+    async def _measure_again(self, points: Mapping[str, Mapping[str, float]]) -> None:
+        """Run settings that ran before. One that now runs out of time keeps its earlier score, if it has one."""
+        before = {program: self._rows[program] for program in points}
         await self._measure_batch(points)
         for program, row in before.items():
-            # A setting that the sweep itself ended keeps its result of the comparison before.
-            if self._rows[program].message == USED_UP:
+            later = self._rows[program]
+            if later.message == USED_UP or (later.is_out_of_time and row.score is not None):
                 self._rows[program] = row
 
     def _at_once(self) -> int:

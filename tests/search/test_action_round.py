@@ -444,7 +444,7 @@ def test_a_sweep_of_the_amount_of_work_alone_sets_it_to_fit_the_time_limit(begun
     assert swept.evaluation.status is Status.OK
     # 9 takes nine tenths of 1 s
     assert "SCALE = 9 " in swept.source
-    assert "SCALE = 9 is scored" in model.asked[1][1]
+    assert "SCALE = 9 should take" in model.asked[1][1]
 
 
 def test_an_amount_of_work_is_set_to_fit_the_time_limit_before_the_program_is_scored(begun) -> None:

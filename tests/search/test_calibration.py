@@ -81,7 +81,7 @@ def test_the_limit_is_used(start: int) -> None:
     result = calibrated(clock, start)
     value = read_value(result.source, "ROUNDS")
     assert CLOSE[0] * LIMIT_S <= clock.seconds(value, PLANNED) <= CLOSE[1] * LIMIT_S
-    assert f"{value:g} is scored" in result.report
+    assert f"{value:g} should take" in result.report
 
 
 def test_a_program_that_runs_out_of_time_gets_less_work() -> None:

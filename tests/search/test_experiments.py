@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -180,6 +181,20 @@ def test_settings_are_compared_at_equal_time_if_the_program_declares_its_work() 
     assert f"W = {works[2]:g}" in result.write_program(result.best)
     named = halved(TimedRuns(), ["A=0.5,2", "W=2000"], refit=refit)
     assert {row.values["W"] for row in named.rows} == {2000}
+
+
+def test_a_setting_that_runs_out_of_time_with_more_work_keeps_its_score_with_less() -> None:
+    class Limited(TimedRuns):
+        async def __call__(self, source: str, *rest: Any) -> Evaluation:
+            if read_value(source, "W") > 2000:
+                return Evaluation(Status.TIMEOUT, message="too late", cpu_s=1.0)
+            return await super().__call__(source, *rest)
+
+    result = halved(Limited(), ["A=0.5,2"], refit=fill_limit(WORKING, 4.6, 20))
+    rows = {row.values["A"]: row for row in result.rows}
+    assert rows[0.5].score is not None
+    assert rows[0.5].values.get("W", 2000) == 2000
+    assert rows[2].values["W"] == pytest.approx(1000, rel=0.1)
 
 
 @pytest.mark.parametrize(("seconds", "work"), [(4.5, 1778), (4.0, None), (2.0, None)])
