@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 from rich.console import Console
-from scipy.optimize import linprog
+from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
 from oragent.workspace.model_commands import VerbCommands, print_verb_result
 from oragent.workspace.model_results import RunResult
-from oragent.workspace.settings import EffortOptions
+from oragent.workspace.settings import NO_OPTIONS, EffortOptions
 from tests.workspace.release import put
 from tests.workspace.teams import begin
 
@@ -64,10 +64,10 @@ def make_folder(folder: Path, changes: dict[str, float], program: str = PROGRAM,
     return folder
 
 
-def run_verb(folder: Path, name: str, *words: Any) -> tuple[int, dict[str, Any]]:
+def run_verb(folder: Path, name: str, *words: Any, effort: EffortOptions = NO_OPTIONS) -> tuple[int, dict[str, Any]]:
     """Return the exit code and the result."""
     console = Console(file=io.StringIO(), width=200)
-    code = getattr(VerbCommands(folder, console, EffortOptions(), as_json=True), name)(*words)
+    code = getattr(VerbCommands(folder, console, effort, as_json=True), name)(*words)
     return code, json.loads(console.file.getvalue())
 
 
@@ -133,3 +133,96 @@ def test_a_verified_revision_keeps_the_former_optimum_at_neutral_values(tmp_path
     assert (code, result["ok"], result["preservation"]["holds"]) == (0 if is_right else 1, is_right, holds)
     assert result["preservation"]["former"]["value"] == pytest.approx(before)
     assert {edit["row"] for edit in result["edits"]} == set(more)
+
+
+BAG = """import csv, pathlib
+import pulp
+
+with open(pathlib.Path(__file__).resolve().parents[1] / "data" / "figures.csv", newline="") as file:
+    p = {row["name"]: float(row["value"]) for row in csv.DictReader(file)}
+take = [pulp.LpVariable(f"take_{i}", cat="Binary") for i in range(40)]
+problem = pulp.LpProblem("bag", pulp.LpMaximize)
+value = pulp.lpSum((17 * i % 23 + 5) * take[i] for i in range(40))
+for k in range(3):
+    problem += pulp.lpSum((13 * i * (k + 2) % 29 + 4) * take[i] for i in range(40)) <= p["room"], f"room_{k}"
+# aims
+problem.setObjective(value)
+problem.solve()
+"""
+# Before the value, the smallest number of the first ten things that leaves at least ten things in the bag.
+AIMS = """problem += pulp.lpSum(take) >= 10, "least"
+problem.sense = pulp.LpMinimize
+problem.setObjective(pulp.lpSum(take[:10]))
+problem.solve()
+problem += pulp.lpSum(take[:10]) <= round(pulp.value(problem.objective)), "aim"
+problem.sense = pulp.LpMaximize
+"""
+
+
+def fill_bag(room: float, *, has_aims: bool = False) -> float:
+    """Return the largest value by SciPy."""
+    values = np.array([17 * i % 23 + 5 for i in range(40)])
+    weights = np.array([[13 * i * (k + 2) % 29 + 4 for i in range(40)] for k in range(3)])
+    rules, cost = [LinearConstraint(weights, ub=room)], -values
+    if has_aims:
+        first = (np.arange(40) < 10).astype(float)
+        rules.append(LinearConstraint(np.ones(40), lb=10))
+        least = milp(first, constraints=rules, integrality=np.ones(40), bounds=Bounds(0, 1)).fun
+        rules.append(LinearConstraint(first, ub=round(least)))
+    found = milp(cost, constraints=rules, integrality=np.ones(40), bounds=Bounds(0, 1))
+    assert found.success
+    return float(-found.fun)
+
+
+def make_bag(folder: Path, room: float, aims: str = "") -> Path:
+    put(folder, {"src/bag.py": BAG.replace("# aims", aims), "data/figures.csv": f"name,value\nroom,{room}\n",
+                 "docs/a.md": "# Bag\n"})  # fmt: skip
+    return folder
+
+
+def test_within_a_gap_every_figure_is_an_interval_that_contains_the_truth(tmp_path: Path) -> None:
+    effort, truths = EffortOptions(gap=0.9), (fill_bag(150), fill_bag(120))
+    code, result = run_verb(make_bag(tmp_path, 150), "run", effort=effort)
+    figures = [(result["objective"], truths[0])]
+    assert (code, result["ok"], result["status"]) == (0, True, "feasible")
+    code, result = run_verb(tmp_path, "try_changes", ["data/figures.csv[room, value] = 120"], effort=effort)
+    assert (code, result["ok"], result["status"]) == (0, True, "feasible")
+    objective = result["objective"]
+    figures += [(objective["before"], truths[0]), (objective["after"], truths[1])]
+    figures.append((objective["difference"], truths[1] - truths[0]))
+    for figure, truth in figures:
+        assert figure["low"] < figure["high"]
+        assert figure["low"] - 1e-6 <= truth <= figure["high"] + 1e-6
+
+
+def test_within_a_gap_a_revision_is_neither_right_nor_wrong_unless_the_intervals_part(tmp_path: Path) -> None:
+    begin(make_bag(tmp_path, 150))
+    effort = EffortOptions(gap=0.9)
+    make_bag(tmp_path, 150, 'problem += take[3] + take[4] <= 2, "pair"')
+    code, result = run_verb(tmp_path, "verify", "HEAD", ".", [], effort=effort)
+    assert (code, result["ok"], result["preservation"]["holds"]) == (1, False, None)
+    make_bag(tmp_path, 150, 'problem += pulp.lpSum(take) <= 1, "one"')
+    code, result = run_verb(tmp_path, "verify", "HEAD", ".", [], effort=effort)
+    assert (code, result["ok"], result["preservation"]["holds"]) == (1, False, False)
+
+
+def test_of_several_aims_the_last_one_has_the_optimum_under_the_others(tmp_path: Path) -> None:
+    code, result = run_verb(make_bag(tmp_path, 150, AIMS), "run")
+    assert (code, result["status"]) == (0, "optimal")
+    assert result["objective"]["value"] == pytest.approx(fill_bag(150, has_aims=True))
+    assert fill_bag(150, has_aims=True) < fill_bag(150) - 1
+
+
+@pytest.mark.slow
+def test_a_model_that_is_out_of_time_has_no_figure_beyond_its_bound(tmp_path: Path) -> None:
+    """Equations of 50 drawn integers have no solution that a solver finds in seconds, and no proof that there is none."""
+    figures = np.random.default_rng(3).integers(1, 100, (6, 50))
+    rows = "".join(
+        f"problem += pulp.lpSum(a * x for a, x in zip({row.tolist()}, x)) == {int(row.sum()) // 2}, 'r{at}'\n"
+        for at, row in enumerate(figures)
+    )
+    program = "import pulp\nproblem = pulp.LpProblem('split')\nx = [pulp.LpVariable(f'x_{i}', cat='Binary') for i in range(50)]\n"
+    put(tmp_path, {"src/split.py": f"{program}problem += pulp.lpSum(x)\n{rows}problem.solve()\n", "docs/a.md": "# S\n"})
+    code, result = run_verb(tmp_path, "run", effort=EffortOptions(time=3.0))
+    assert (code, result["ok"], result["status"]) == (3, False, "unknown")
+    assert result["objective"]["value"] is None
