@@ -19,11 +19,14 @@ from rich.console import Console
 
 from oragent.formulate.folder import FormulationRequest, finalize
 from oragent.formulate.formulation import FormulationResult, formulate_case
+from oragent.formulate.gantt import build_schedule
 from oragent.formulate.options import choose_options
 from oragent.formulate.pages import render_page
 from oragent.formulate.printing import print_outcome
 from oragent.formulate.problem import ProblemText
 from oragent.formulate.running import FormulationRunner
+from oragent.modelling.data.intervals import PlanInterval, TimeExpression
+from oragent.report.pages.value_tables import DecisionFamily, DecisionKind
 from oragent.sandbox.sandbox import Sandbox
 from tests.formulate.replies import play
 from tests.formulate.test_complete_plans import OPERATIONS, ROOMS, THEATRE
@@ -200,8 +203,10 @@ def formulate(folder: Path, runner: FormulationRunner, schedule: Schedule) -> tu
     return json.loads((folder / "result.json").read_text()), console.file.getvalue(), rows, page
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", SCHEDULES)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=() if name == "project of 60 tasks" else pytest.mark.slow) for name in SCHEDULES],
+)
 def test_a_schedule_is_checked_and_complete_in_each_output(
     runner: FormulationRunner, tmp_path: Path, name: str
 ) -> None:
@@ -219,6 +224,27 @@ def test_a_schedule_is_checked_and_complete_in_each_output(
         assert all(label in text and label in page for label in labels), labels
         assert set(labels) <= cells, labels
     assert all(len(line) <= 80 for line in text.splitlines())
+
+
+def test_tasks_at_fixed_times_are_named_by_the_decision_that_they_take_place() -> None:
+    """Two crews share three flights; each crew is a machine."""
+    flights = {"LH1": (0.0, 90.0), "LH2": (30.0, 60.0), "LH3": (100.0, 150.0)}
+    entries = {(crew, flight): f"fly_{crew}_{flight}" for crew in "AB" for flight in flights}
+    flown = {("A", "LH1"), ("A", "LH3"), ("B", "LH2")}
+    values = {name: float(index in flown) for index, name in entries.items()}
+    family = DecisionFamily("fly", entries, values, kind=DecisionKind.YES_NO)
+    intervals = [
+        PlanInterval(
+            "", *(TimeExpression({}, time) for time in flights[flight]), f"machine {'AB'.index(crew) + 1}", {name: 1.0}
+        )
+        for (crew, flight), name in entries.items()
+    ]
+    schedule = build_schedule(intervals, [family], values)
+    assert schedule is not None
+    lanes = {lane: [(bar.label, bar.start, bar.end) for bar in bars] for lane, bars in schedule.lanes.items()}
+    assert lanes["A"] == [("LH1", 0.0, 90.0), ("LH3", 100.0, 150.0)]
+    # The only flight of a machine has both labels.
+    assert [(bar.label, bar.start) for bar in schedule.bars if "LH2" in bar.label] == [("B LH2", 30.0)]
 
 
 def main() -> None:
