@@ -108,7 +108,9 @@ def discovered(problem: Problem) -> str:
         limit = "" if one.limit_s is None else f" of {one.limit_s:g} s"
         link = f"[`{title}`](../../problems/{problem.name}/discovered/{title}.py)"
         rows.append(f"| {link} | {' | '.join(sets)} | {one.seconds:g} s{limit} |")
-    why = "\n".join(f"- `{title}`: {one.why}" for title, one in programs.items())
+    why = "\n".join(
+        f"- `{title}`: {one.why}" + (f" Duel {one.duel}." if one.duel else "") for title, one in programs.items()
+    )
     command = f"`oragent eval {problem.name} --candidate discovered/{next(iter(programs))}` scores it again"
     return "\n\n".join(
         ["## Discovered programs", "\n".join(rows), why, f"{command}; `oragent discovered` shows the evidence."]

@@ -1,89 +1,142 @@
-"""Ship a program of a run with its problem: ``ship_discovered.py RUN ID TITLE "why it works" [--no-fresh]``.
+"""Ship a program with its problem: ``ship_discovered.py RUN ID TITLE "why it works" [--no-fresh]``.
 
-It scores seed and program on the held-out and on a fresh set, side by side, tests the program with unusual arguments, and writes
-``problems/NAME/discovered/TITLE.py`` and its entry in ``evidence.yaml``.
+``ship_discovered.py PROBLEM FILE TITLE "why it works" [--no-fresh]`` ships a program that was written without a run.
+
+It scores seed and program on ``val`` (of a run: takes the scores of the run), on the held-out and on a fresh set, side by side,
+tests the program with unusual arguments, decides a duel on new instances against the best published rule of
+``reevo_rules.py``, or the seed, and writes ``problems/NAME/discovered/TITLE.py`` and its entry in ``evidence.yaml``.
 """
 
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import date
+from functools import cached_property
 from pathlib import Path
 from statistics import fmean
+from tempfile import TemporaryDirectory
 from typing import Any
 
+import reevo_rules
 import yaml
+from harden_rules import RULES
 
+import oragent
 from oragent._base import files
 from oragent._base.racing import read_instance_values
+from oragent.api.experiments import source_of
 from oragent.evaluation import EvaluationRunner
-from oragent.evaluation.capabilities import FRESH_SEED
+from oragent.evaluation.capabilities import FRESH_SEED, evaluator_arguments, find_options, mode_patience
 from oragent.evaluation.discovered import EVIDENCE, Evidence, SetEvidence
 from oragent.evaluation.job import DISCOVERED
-from oragent.report.held_out import HeldOutScorer
+from oragent.evaluation.problem import LimitSettings, Problem, find_problem
 from oragent.report.run import load_run
 from oragent.report.significance import compare_pairs
 from oragent.search.experiment_runner import ExperimentRunner
 from oragent.search.folder import reopen
 
 ROOT = Path(__file__).parents[2]
+# Instances of each size in a round of the duel.
+DUEL_INSTANCES = 8
+Figures = dict[str, Any]
 
 
-def set_evidence(scorer: HeldOutScorer, seed: dict[str, Any], best: dict[str, Any]) -> SetEvidence:
+@dataclass(frozen=True)
+class Scorer:
+    """Scores programs of a problem."""
+
+    problem: Problem
+    run: EvaluationRunner
+
+    @cached_property
+    def offers(self) -> frozenset[str]:
+        """Options of the evaluator beyond the contract."""
+        return find_options(self.problem, ROOT, self.run)
+
+    def __call__(self, source: str, mode: str, *arguments: str) -> Figures:
+        """Return the metrics of a program, and its score."""
+        settings, patience = LimitSettings(), mode_patience(mode)
+        options = evaluator_arguments(self.problem, settings, self.offers, patience=patience, mode=mode, root=ROOT)
+        limits = self.problem.make_limits(settings, patience, mode)
+        outcome = self.run(self.problem.make_job(source, ROOT, limits, mode, None, (*options, *arguments)))
+        if outcome.score is None:
+            sys.exit(f"{self.problem.name} in mode {mode}: {outcome.status}: {outcome.message}")
+        return {**outcome.metrics, "score": outcome.score}
+
+
+def set_evidence(problem: Problem, seed: Figures, best: Figures) -> SetEvidence:
     """Return the scores of a set, rounded as reports show them."""
     sizes = {size: round(fmean(values), 6) for size, values in (read_instance_values(best) or {}).items()}
-    pair = compare_pairs(scorer.folder.problem.about.direction, seed, best)
+    pair = compare_pairs(problem.about.direction, seed, best)
     interval = None
     if pair is not None and pair.low is not None and pair.high is not None:
         interval = (round(pair.low, 6), round(pair.high, 6))
-    drawn = best.get("fresh_seed")
-    return SetEvidence(round(seed["score"], 6), round(best["score"], 6), interval, sizes, drawn)
+    return SetEvidence(round(seed["score"], 6), round(best["score"], 6), interval, sizes, best.get("fresh_seed"))
 
 
-def read_evidence(run: Path, name: str, why: str, draws: bool) -> tuple[Evidence, str]:
-    """Return the evidence for a candidate of a run, and its text."""
-    data, folder = load_run(run), reopen(run, changed=True, only_read=True)
-    record = next(record for record in data.records if record.id == name)
-    source = record.candidate.source
+def decide(problem: Problem, source: str) -> str:
+    """Return the sentence of a duel on new instances of the sizes of ``val``."""
+    published = next((rule for rule in RULES.get(problem.name, ()) if rule.__module__ == reevo_rules.__name__), None)
+    name, rule = "the seed", problem.seed
+    if published is not None:
+        name = f"the rule {published.__name__} of ReEvo"
+        rule = source_of(published).replace(f"def {published.__name__}(", f"def {problem.about.function}(")
+    with TemporaryDirectory() as outputs:
+        duel = oragent.duel(
+            source, rule, problem=problem, on="practice", instances=DUEL_INSTANCES, seeds=4, outputs=outputs
+        )
+    sentence = duel.verdict.sentence.replace("first", "the program").replace("second", name)
+    return f"on {DUEL_INSTANCES} new instances of each size in a round: {sentence}"
+
+
+def main(first: str, second: str, title: str, why: str, draws: bool) -> None:
+    """Write the program and its evidence."""
+    origin: Figures = {"origin": "written", "strategy": "none", "seed": 0, "evaluations": 0, "calls": 0, "tokens": 0}
+    scored = None
+    if (run := Path(first)).is_dir():
+        data, folder = load_run(run), reopen(run, changed=True, only_read=True)
+        record, problem = next(record for record in data.records if record.id == second), folder.problem
+        source, spend = record.candidate.source, data.spend
+        origin = {"origin": "searched" if spend.calls.number else "bred", "strategy": folder.config.strategy_name}
+        origin |= {"seed": folder.config.seed, "evaluations": spend.evaluations}
+        origin |= {"calls": spend.calls.number, "tokens": spend.calls.tokens}
+        scored = [{**each.candidate.evaluation.metrics, "score": each.score} for each in (data.seed, record)]
+    else:
+        problem, source = find_problem(first, ROOT), Path(second).read_text(encoding="utf-8")
     fresh = None
     with EvaluationRunner(2) as evaluate, ThreadPoolExecutor(2) as pool:
-        scorer = HeldOutScorer(folder, evaluate)
-        scorer.offers  # noqa: B018 asked once, before two threads ask
-        test = set_evidence(scorer, *pool.map(lambda text: scorer.score(text, "test"), (scorer.seed, source)))
+        score = Scorer(problem, evaluate)
+        score.offers  # noqa: B018 asked once, before two threads ask
+        texts = (problem.seed, source)
+        val = scored or list(pool.map(lambda text: score(text, "val"), texts))
+        test = list(pool.map(lambda text: score(text, "test"), texts))
         if draws:
-            best = scorer.score(source, "fresh")
-            drawn = scorer.score(scorer.seed, "fresh", f"{FRESH_SEED}={best['fresh_seed']}")
-            fresh = set_evidence(scorer, drawn, best)
-    seed, found = ({**each.candidate.evaluation.metrics, "score": each.score} for each in (data.seed, record))
-    with ExperimentRunner(folder.problem, folder.root) as runner:
+            best = score(source, "fresh")
+            fresh = set_evidence(problem, score(problem.seed, "fresh", f"{FRESH_SEED}={best['fresh_seed']}"), best)
+    with ExperimentRunner(problem, ROOT) as runner:
         hardened = runner.harden(source)
     evidence = Evidence(
         why=why,
-        origin="searched" if data.spend.calls.number else "bred",
-        strategy=folder.config.strategy_name,
-        seed=folder.config.seed,
-        evaluations=data.spend.evaluations,
-        calls=data.spend.calls.number,
-        tokens=data.spend.calls.tokens,
-        seconds=round(float(found.get("heuristic_seconds") or 0.0), 2),
-        limit_s=folder.problem.heuristic_s(folder.config.limits),
-        val=set_evidence(scorer, seed, found),
-        test=test,
+        **origin,
+        seconds=round(float(val[1].get("heuristic_seconds") or 0.0), 2),
+        limit_s=problem.heuristic_s(LimitSettings()),
+        val=set_evidence(problem, *val),
+        test=set_evidence(problem, *test),
         fresh=fresh,
         harden=hardened.sentence,
         date=date.today().isoformat(),
-        packages=folder.problem.packages,
+        packages=problem.packages,
+        duel=decide(problem, source),
     )
-    return evidence, source
+    write(problem, title, source, evidence)
 
 
-def main(run: Path, name: str, title: str, why: str, draws: bool) -> None:
-    """Write the program and its evidence."""
-    problem = reopen(run, changed=True, only_read=True).problem
-    evidence, source = read_evidence(run, name, why, draws)
+def write(problem: Problem, title: str, source: str, evidence: Evidence) -> None:
+    """Write a program and its entry."""
     folder = ROOT / "problems" / problem.name / DISCOVERED
     folder.mkdir(exist_ok=True)
-    (folder / f"{title}.py").write_text(f'"""{why}"""\n\n{source.strip()}\n', encoding="utf-8")
+    body = source if source.startswith('"""') else f'"""{evidence.why}"""\n\n{source.strip()}\n'
+    (folder / f"{title}.py").write_text(body, encoding="utf-8")
     path = folder / EVIDENCE
     entries = yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {}
     entries[title] = _plain(asdict(evidence))
@@ -97,4 +150,4 @@ def _plain(value: Any) -> Any:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), *sys.argv[2:5], draws="--no-fresh" not in sys.argv)
+    main(*sys.argv[1:5], draws="--no-fresh" not in sys.argv)

@@ -233,7 +233,8 @@ def _discovered_table(evidence: Evidence) -> Table:
     origin = f"{evidence.origin}, {evidence.strategy}, {evidence.evaluations} evaluations, {evidence.calls} calls"
     versions = "".join(f"; {name} {version}" for name, version in evidence.packages.items())
     heads = ("set", "seed", "best", "95 % interval of the gain")
-    return text_table(heads, rows, "lrr", caption=f"{origin}; {evidence.harden}{versions}")
+    notes = "; ".join(filter(None, (origin, evidence.harden + versions, evidence.duel)))
+    return text_table(heads, rows, "lrr", caption=notes)
 
 
 def new(

@@ -64,6 +64,7 @@ class Evidence:
         harden: Outcome of ``oragent harden``, one line.
         date: Day of the measurements.
         packages: Versions of the packages that the problem requires, by name.
+        duel: Outcome of a duel on new instances, one line.
     """
 
     why: str
@@ -81,6 +82,7 @@ class Evidence:
     harden: str
     date: str
     packages: dict[str, str] = field(default_factory=dict)
+    duel: str = ""
 
 
 def list_discovered(problem: Problem) -> dict[str, Evidence]:

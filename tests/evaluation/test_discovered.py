@@ -32,6 +32,7 @@ best:
   fresh: null
   harden: all pass
   date: '2026-11-27'
+  duel: won in two rounds
 """
 
 
@@ -55,6 +56,7 @@ def test_a_program_is_listed_found_and_loaded(problem: Problem, tmp_path: Path) 
         load("adding", "other", root=tmp_path)
     shown = CliRunner().invoke(app, ["discovered", "adding", "--root", str(tmp_path)])
     assert shown.exit_code == 0
+    assert list_discovered(problem)["best"].duel in shown.output
 
 
 def test_evaluations_do_not_depend_on_programs_and_do_not_see_them(problem: Problem) -> None:
