@@ -32,13 +32,6 @@ class Alternative(StrEnum):
     GREATER = "greater"
     LESS = "less"
 
-    @property
-    def tail_count(self) -> int:
-        """Number of tails of the distribution that count as evidence."""
-        if self is Alternative.TWO_SIDED:
-            return 2
-        return 1
-
 
 @dataclass(frozen=True)
 class MeanInterval:
@@ -72,7 +65,7 @@ def sign_flip_test(differences: Sequence[float], alternative: Alternative = Alte
         alternative: ``GREATER``: that the mean is above zero.
 
     Returns:
-        The p-value; None for fewer than two pairs. With n pairs it is never below ``least_p(n, alternative)``.
+        The p-value; None for fewer than two pairs. With n pairs it is at least ``least_p(n)``, one-sided half of it.
     """
     sample = np.asarray(differences, dtype=float)
     if len(sample) < 2:
@@ -157,15 +150,13 @@ def compare_paired(
     differences: Sequence[float],
     weights: Sequence[float] | None = None,
     level: float = ALPHA,
-    alternative: Alternative = Alternative.TWO_SIDED,
 ) -> PairedTest:
     """Test paired differences.
 
     Args:
         differences: Differences of the pairs, at least one; above 0 is better.
         weights: Factor of each pair in the mean; None: all are alike.
-        level: Level of the two-sided interval.
-        alternative: Alternative of the test.
+        level: Level of the interval.
     """
     sample = np.asarray(differences, dtype=float)
     factors = np.ones(len(sample)) if weights is None else np.asarray(weights, dtype=float)
@@ -177,7 +168,7 @@ def compare_paired(
         mean=float(np.average(sample, weights=factors)),
         low=low,
         high=high,
-        p=sign_flip_test((factors * sample).tolist(), alternative),
+        p=sign_flip_test((factors * sample).tolist()),
         spread=float(np.std(sample, ddof=1)) if len(sample) > 1 else None,
     )
 
@@ -234,14 +225,14 @@ def _tail_share(sums: NDArray[np.float64], count: int, alternative: Alternative)
     return float(np.mean(extreme))
 
 
-def least_p(pairs: int, alternative: Alternative = Alternative.TWO_SIDED) -> float:
-    """Return the smallest p-value that the exact sign-flip test can give for a number of pairs."""
-    return float(alternative.tail_count / 2.0**pairs)
+def least_p(pairs: int) -> float:
+    """Return the smallest two-sided p-value that the exact sign-flip test can give for a number of pairs."""
+    return 2.0 / 2.0**pairs
 
 
-def pairs_needed(alpha: float = ALPHA, alternative: Alternative = Alternative.TWO_SIDED) -> int:
-    """Return the number of pairs from which the sign-flip test can reach ``alpha``."""
-    return ceil(log2(alternative.tail_count / alpha))
+def pairs_needed(alpha: float = ALPHA) -> int:
+    """Return the number of pairs from which the two-sided sign-flip test can reach ``alpha``."""
+    return ceil(log2(2.0 / alpha))
 
 
 def best_case(pairs: int, noun: str, tests: int = 1) -> str:

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from oragent._base.direction import Direction
 from oragent._base.errors import OragentError
-from oragent._base.statistics import Alternative, PairedTest, adjust_holm, compare_paired
+from oragent._base.statistics import PairedTest, adjust_holm, compare_paired
 from oragent.evals.bench.plan import BenchCell, BenchPlan, BenchTerms
 
 
@@ -145,14 +145,14 @@ def compare_pairs(
     pairs: Iterable[tuple[ModeScores, ModeScores]],
     mode: str,
     direction: Direction,
-    alternative: Alternative = Alternative.TWO_SIDED,
 ) -> tuple[ContestantDifference, ...]:
     """Compare pairs of contestants. Pairs without a common seed are left out."""
-    compared = [
-        difference
-        for first, second in pairs
-        if (difference := _compare_pair(first, second, mode, direction, alternative))
-    ]
+    compared: list[ContestantDifference] = []
+    for first, second in pairs:
+        shared = [key for key in first.scores if key in second.scores]
+        gains = [direction.sign * (first.scores[key].value - second.scores[key].value) for key in shared]
+        if gains:
+            compared.append(ContestantDifference(first.name, second.name, mode, compare_paired(gains), adjusted=None))
     adjusted = adjust_holm([difference.test.p for difference in compared])
     return tuple(replace(difference, adjusted=p) for difference, p in zip(compared, adjusted, strict=True))
 
@@ -164,19 +164,6 @@ def mean_known(values: Iterable[float | None]) -> float | None:
     if numbers and len(numbers) == len(listed):
         return mean(numbers)
     return None
-
-
-def _compare_pair(
-    first: ModeScores, second: ModeScores, mode: str, direction: Direction, alternative: Alternative
-) -> ContestantDifference | None:
-    mine, theirs = first.scores, second.scores
-    shared = [key for key in mine if key in theirs]
-    if not shared:
-        return None
-    gains = [direction.sign * (mine[key].value - theirs[key].value) for key in shared]
-    return ContestantDifference(
-        first.name, second.name, mode, compare_paired(gains, alternative=alternative), adjusted=None
-    )
 
 
 @dataclass(frozen=True)
