@@ -80,7 +80,7 @@ def describe_test_limits(plan: BenchPlan) -> str:
 
 
 def describe_power(plan: BenchPlan) -> str:
-    """Say before any run what the tests of a plan can show on one problem, and what would show more."""
+    """Describe the differences that the tests of a plan can show on one problem, before any run."""
     pairs, seeds = len(plan.pairs), len(plan.seeds)
     if not pairs:
         return "one strategy: nothing is compared"

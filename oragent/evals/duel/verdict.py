@@ -96,7 +96,7 @@ class DuelVerdict:
 
     @property
     def sentence(self) -> str:
-        """Answer in words, with its interval and what it would need."""
+        """Answer as a sentence, with its interval and the instances that are missing."""
         first, second = self.names
         test = self.fixed
         odds = f"p = {self.p:.2g}, {format_count(test.pairs, 'instance')}"
