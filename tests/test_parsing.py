@@ -112,6 +112,7 @@ SITES = {
     "modelling/files/sol_files.py": ({"json.loads": 1}, BOUNDED),
     "modelling/files/text_forms.py": ({"json.loads": 1}, BOUNDED),
     "modelling/files/mps_reader.py": ({"json.loads": 1}, BOUNDED),
+    "modelling/files/nl_text.py": ({"json.loads": 1}, "in a child, what the parent wrote"),
     "workspace/reading.py": ({"json.loads": 1}, USER),
     "benchmarks/training/curve.py": ({"json.loads": 1}, OURS),
 }  # fmt: skip

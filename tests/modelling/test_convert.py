@@ -1,5 +1,6 @@
 """Sources that are written run, have the model's matrix under the same names and keys, and its optimum."""
 
+import ast
 import contextlib
 import importlib.util
 import io
@@ -235,3 +236,18 @@ def test_an_unknown_form_lists_those_there_are(tmp_path: Path) -> None:
     for path, form in ((tmp_path / "m.txt", ""), (tmp_path / "m.lp", "excel")):
         with pytest.raises(ModellingError, match="|".join(FORMS)):
             convert_model(awkward_model(), path, form)
+
+
+@pytest.mark.parametrize("form", SOURCES)
+def test_labels_that_are_whole_numbers_are_written_as_numbers(form: str) -> None:
+    builder = IndexedModelBuilder("weeks")
+    builder.add_set("week", [1, 20, "-3", "04", "1.5", "w6", "0"])
+    builder.add_parameter("cost", ["week"], [1, 2, 3, 4, 5, 6, 7])
+    make = builder.add_variables("make", ["week"], high=9)
+    builder.set_objective("total", "maximize", make, builder.cells("cost"))
+    tree = ast.parse(write_source(builder.build(), form))
+    lists = [ast.literal_eval(node) for node in ast.walk(tree) if isinstance(node, ast.List) and node.elts]
+    keys = [list(ast.literal_eval(node)) for node in ast.walk(tree) if isinstance(node, ast.Dict) and node.keys]
+    labels = [1, 20, -3, "04", "1.5", "w6", 0]
+    assert labels in lists
+    assert labels in keys

@@ -382,3 +382,30 @@ def test_what_no_number_means_is_refused(text: str, tmp_path: Path) -> None:
     with pytest.raises(ModellingError) as refused:
         read(tmp_path / "model.lp")
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("is_named", [True, False])
+def test_a_file_in_the_form_of_ampl_has_the_optimum_of_pyomo(is_named: bool, tmp_path: Path) -> None:
+    pytest.importorskip("pyscipopt")
+    pyomo = pytest.importorskip("pyomo.environ")
+    model = pyomo.ConcreteModel()
+    model.x = pyomo.Var([1, 2], bounds=(0, 4))
+    model.n = pyomo.Var(domain=pyomo.Integers, bounds=(0, 3))
+    model.gain = pyomo.Objective(expr=2 * model.x[1] + model.x[2] + 3 * model.n, sense=pyomo.maximize)
+    model.room = pyomo.Constraint(expr=model.x[1] + model.x[2] + 2 * model.n <= 7)
+    model.spread = pyomo.Constraint(expr=(1, model.x[1] - model.x[2], 3))
+    path = tmp_path / "model.nl"
+    model.write(str(path), io_options={"symbolic_solver_labels": is_named})
+    ours = read(path)
+    # By hand: x1 = 4, n = 1 and x2 = 1.
+    assert solve(ours).objective == pytest.approx(12)
+    if is_named:
+        assert set(ours.flat_variable_names) == {"x[1]", "x[2]", "n"}
+
+
+def test_a_damaged_file_in_the_form_of_ampl_is_refused_in_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "model.nl"
+    path.write_text("g3 1 1 0\n nothing\n")
+    with pytest.raises(ModellingError) as refused:
+        read(path)
+    assert "\n" not in str(refused.value)

@@ -1,7 +1,7 @@
 """Source of a model for PuLP, Pyomo, gurobipy and OR-Tools' MathOpt."""
 
 from oragent.modelling.convert.structure import LoopRows, LoopVariables, WrittenFigure
-from oragent.modelling.convert.writer import SourceWriter, number
+from oragent.modelling.convert.writer import SourceWriter, key_text, number
 
 # Attributes of a Pyomo model that components must not replace.
 PYOMO_NAMES = """
@@ -229,9 +229,8 @@ class MathOptWriter(SourceWriter):
         name = self.variable(family.name)
         kind = f"is_integer={family.is_integer}"
         if family.integer_keys is not None:
-            texts = [repr(key) for key in family.integer_keys]
-            key = f"({self.member(family)},)"
-            kind = f"is_integer={key} in {{{', '.join(texts)}}}"
+            key = f"({self.member(family)})" if len(family.dims) > 1 else self.member(family)
+            kind = f"is_integer={key} in {{{', '.join(map(key_text, family.integer_keys))}}}"
         bounds = f"lb={self.figure(family.low)}, ub={self.figure(family.high)}"
         title = self._title(family.name, family)
         call = f"m.add_variable({bounds}, {kind}, name={title})"

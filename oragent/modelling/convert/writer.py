@@ -20,6 +20,7 @@ from oragent.modelling.convert.structure import (
 
 RELATIONS = {-1: "<=", 0: "==", 1: ">="}
 WIDTH = 110
+WHOLE = re.compile(r"0|-?[1-9]\d{0,17}", re.ASCII)
 # Names that the written source uses.
 TAKEN = "m pulp pe gp GRB mathopt math near status solved solver result key value"
 NEAR = '''
@@ -125,7 +126,7 @@ class SourceWriter(ABC):
 
     def set_text(self, name: str, labels: Sequence[str]) -> str:
         """Write the labels of a set."""
-        return f"{self.name('set', name)} = {_wrapped('[', [repr(label) for label in labels], ']')}"
+        return f"{self.name('set', name)} = {_wrapped('[', list(map(label_source, labels)), ']')}"
 
     def parameter_text(self, name: str, values: Mapping[tuple[str, ...], float]) -> str:
         """Write data."""
@@ -292,7 +293,13 @@ def _added(terms: Sequence[str]) -> str:
 
 def key_text(key: tuple[str, ...]) -> str:
     """Return a key of labels as Python source."""
-    return repr(key[0]) if len(key) == 1 else repr(key)
+    labels = ", ".join(map(label_source, key))
+    return labels if len(key) == 1 else f"({labels})"
+
+
+def label_source(label: str) -> str:
+    """Return a label as Python source. Whole numbers are numbers, as programs have them."""
+    return label if WHOLE.fullmatch(label) else repr(label)
 
 
 def _wrapped(begin: str, items: Sequence[str], end: str) -> str:

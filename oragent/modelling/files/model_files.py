@@ -19,20 +19,22 @@ from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.names import read_corrections, with_families
 from oragent.modelling.data.solution import Solution
 from oragent.modelling.files.model_json import from_json, to_json
+from oragent.modelling.files.nl_text import ENDINGS
 from oragent.modelling.files.safe_names import SafeNaming
 from oragent.modelling.files.sol_files import read_sol, write_sol
 from oragent.modelling.files.solution_json import point_from_json, solution_dict
 from oragent.modelling.files.text_forms import FORMS, from_content, to_text
+from oragent.sandbox.reading import read_in_child
 
 # Maximum size of a file, in bytes.
 MAX_BYTES = 64 << 20
 # Endings of job shops as text.
 JOB_SHOPS = (".jsp", ".jss", ".txt")
-ENDINGS = (".csv", ".json", ".sol")
+SOLUTION_ENDINGS = (".csv", ".json", ".sol")
 PACKED = (".gz", ".bz2")
 # LP files that Gurobi writes: with names of its own, and of an irreducible infeasible subset.
 LP_ENDINGS = {"rlp": "lp", "ilp": "lp"}
-EXPECTED = ".json, .mps, .lp, .rlp or .ilp, the last four also with .gz or .bz2"
+EXPECTED = ".json, .mps, .lp, .rlp or .ilp, the last four also with .gz or .bz2, or .nl to read"
 LP_OR_MPS = re.compile(r"\.(lp|rlp|ilp|mps)(\.gz|\.bz2)?$", re.IGNORECASE)
 # Beginning of the comments in which oragent keeps names that a form does not allow.
 OWN_NAMES = b" oragent variable "
@@ -41,16 +43,35 @@ GZIP = 31
 
 
 def read(path: Path) -> IndexedModel:
-    """Read a model from ``.json``, ``.mps``, ``.lp``, ``.rlp`` or ``.ilp``; the last four also packed.
+    """Read a model from ``.json``, ``.mps``, ``.lp``, ``.rlp``, ``.ilp``, also packed but JSON, or from ``.nl``.
 
     Each variable and row of a flat file is a family of its own.
 
     Raises:
         ModellingError: The file is missing, empty, too large, binary, or not a model. The message starts with its name.
     """
+    if path.suffix.lower() == ".nl":
+        return _read_nl(path)
     form, content = _form_of(path), read_bytes(path, "a model")
     with naming_file(path):
         return from_json(content) if form == "json" else from_content(content, form)
+
+
+def _read_nl(path: Path) -> IndexedModel:
+    parts = {ending: path.with_suffix(ending) for ending in ENDINGS}
+    content = {
+        ending: read_bytes(part, "a model").decode("latin-1")
+        for ending, part in parts.items()
+        if ending == ".nl" or part.is_file()
+    }
+    reader = "oragent.modelling.files.nl_text:nl_as_lp"
+    with naming_file(path):
+        try:
+            text = read_in_child(reader, json.dumps(content).encode(), "nl", ModellingError)
+        except ModellingError as problem:
+            # SCIP prints lines of its own before.
+            raise ModellingError(str(problem).splitlines()[-1]) from None
+        return from_content(text, "lp")
 
 
 def read_indexed(path: Path) -> IndexedModel:
@@ -149,9 +170,9 @@ def write(model: IndexedModel, path: Path) -> None:
 
 def check_ending(path: Path) -> None:
     """Raise an error if the ending of a file's name is unknown. Call it before a long search."""
-    if path.suffix.lower() not in ENDINGS:
+    if path.suffix.lower() not in SOLUTION_ENDINGS:
         raise ModellingError(
-            f"{plain(str(path), 200)}: expected a file that ends in {', '.join(ENDINGS)} for the solution"
+            f"{plain(str(path), 200)}: expected a file that ends in {', '.join(SOLUTION_ENDINGS)} for the solution"
         )
 
 
