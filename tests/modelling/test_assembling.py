@@ -304,7 +304,7 @@ def test_names_of_the_program_stay_only_if_each_is_there_and_different() -> None
 
 def groups(names: list[str], keys: list, sets: dict | None = None, counters: bool = False) -> list[tuple]:
     made = group_members(names, keys, sets or {}, "row", drops_counters=counters)
-    return [(group.name, group.labels, group.positions, group.given_sets, group.is_guessed) for group in made]
+    return [(group.name, group.labels, group.positions, group.sets, group.is_guessed) for group in made]
 
 
 def test_members_with_equal_keys_or_names_are_told_apart() -> None:
@@ -368,7 +368,7 @@ def pool_of(
     group_list = group_members([""] * len(keys), keys, given or {}, "x")
     pool = SetPool(read)
     pool.resolve(group_list)
-    return {group.name: group.given_sets for group in group_list}, pool
+    return {group.name: group.sets for group in group_list}, pool
 
 
 def test_the_sets_of_a_family_are_those_of_the_library_then_equal_ones_then_larger_ones() -> None:

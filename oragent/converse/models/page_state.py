@@ -1,6 +1,7 @@
 """Content of a conversation's page as plain data: state, pivot tables, scenarios, messages."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -32,21 +33,23 @@ def page_state(conversation: ModelConversation) -> dict[str, Any]:
     study, model = bench.session.study, bench.model
     rows = scenario_rows(bench)
     now = next(row for row in rows if row.name == study.label(study.changes) or row.name == "now")
-    return {
-        "name": escape_text(model.name or "model"),
+    content = {
+        "name": model.name or "model",
         "size": f"{model.shape[1]} variables, {model.shape[0]} rows",
         "asking": conversation.is_asking,
-        "absence": escape_text(conversation.absence),
+        "absence": conversation.absence,
         "status": now.status,
         "kpis": list(_kpis(model, rows[0], now, _tried(conversation))),
-        "in_force": [escape_text(line) for line in bench.state.lines],
+        "in_force": bench.state.lines,
         "trial": _trial(conversation),
-        "scenarios": [[escape_text(cell) for cell in row] for row in table_cells(rows)],
-        "present": now.name,
-        "families": [_family(model, family) for family in (*model.variables, *model.parameters)][:MAX_FAMILIES],
+        "scenarios": table_cells(rows),
         "messages": [_message(record) for record in conversation.records[-MAX_MESSAGES:]],
         "count": len(conversation.records),
     }
+    # The page asks for these by their own names.
+    families = [_family(model, family) for family in (*model.variables, *model.parameters)][:MAX_FAMILIES]
+    shown: dict[str, Any] = _escaped(content)
+    return shown | {"families": families, "present": now.name}
 
 
 def _kpis(
@@ -54,7 +57,7 @@ def _kpis(
 ) -> Iterator[dict[str, str]]:
     """Return objective and totals of the base model, of the present state and of the last trial."""
     rows = {"before": base, "after": now} | ({"tried": tried} if tried else {})
-    name = escape_text(f"{model.objective.name} ({model.objective.sense})")
+    name = f"{model.objective.name} ({model.objective.sense})"
     figures = {
         key: format_figure(row.objective) if row.objective.value is not None else row.status
         for key, row in rows.items()
@@ -66,7 +69,7 @@ def _kpis(
         figures = {
             key: format_figure(row.totals[name]) if name in row.totals else row.status for key, row in rows.items()
         }
-        yield {"name": f"total {escape_text(name)}", **figures}
+        yield {"name": f"total {name}", **figures}
 
 
 def _tried(conversation: ModelConversation) -> ScenarioRow | None:
@@ -88,7 +91,7 @@ def _trial(conversation: ModelConversation) -> dict[str, str] | None:
     results = conversation.records[-1].results if conversation.records else ()
     compared = [result for result in results if isinstance(result, CompareResult)]
     text = headline(compared[-1]) if compared else "the least repair"
-    return {"line": escape_text(results[-1].line if results else ""), "text": escape_text(text)}
+    return {"line": results[-1].line if results else "", "text": text}
 
 
 def _family(model: IndexedModel, family: Family) -> dict[str, Any]:
@@ -102,31 +105,25 @@ def _family(model: IndexedModel, family: Family) -> dict[str, Any]:
 
 
 def _message(record: MessageRecord) -> dict[str, Any]:
+    views = [view_result(result) for result in record.results]
     return {
-        "said": escape_text(record.said),
-        "note": escape_text(record.note),
-        "parts": [
-            {"kind": part.kind, "text": escape_text(part.text), "mark": escape_text(part.mark)} for part in record.parts
-        ],
+        "said": record.said,
+        "note": record.note,
+        "parts": [{"kind": part.kind, "text": part.text, "mark": part.mark} for part in record.parts],
         "results": [
-            {
-                "id": view.id,
-                "line": escape_text(view.line),
-                "headline": escape_text(view.headline),
-                "facts": [[name, escape_text(text)] for name, text in view.facts],
-                "tables": [
-                    {
-                        "title": table.title,
-                        "header": list(table.header),
-                        "rows": [[escape_text(cell) for cell in row] for row in table.rows[:MAX_ROWS]],
-                    }
-                    for table in view.tables
-                ],
-                "warnings": [escape_text(warning) for warning in view.warnings],
-            }
-            for view in map(view_result, record.results)
+            asdict(replace(view, tables=tuple(replace(table, rows=table.rows[:MAX_ROWS]) for table in view.tables)))
+            for view in views
         ],
     }
+
+
+def _escaped(value: Any) -> Any:
+    """Return plain data with every text escaped, except keys."""
+    if isinstance(value, dict):
+        return {key: _escaped(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_escaped(item) for item in value]
+    return escape_text(value) if isinstance(value, str) else value
 
 
 def pivot_table(conversation: ModelConversation, question: Mapping[str, str]) -> dict[str, Any]:

@@ -8,13 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oragent._base.errors import ModellingError
-from oragent.modelling.capture.families import CapturedGroup, SetPool, group_members
+from oragent.modelling.capture.families import SetPool, group_members
 from oragent.modelling.capture.matching import MatchedFigures, Matcher
 from oragent.modelling.capture.reading import ReadLinks, ReadModel
 from oragent.modelling.data.arrays import Sparse, SplitRows, split_limits
 from oragent.modelling.data.indexed import IndexedModel, ParameterFamily, RowFamily, VariableFamily
 from oragent.modelling.data.links import LinkedVector, Links
 from oragent.modelling.data.model_values import MAX_FIGURE, NO_BOUND, Sense
+from oragent.modelling.data.names import MemberGroup
 from oragent.modelling.data.objectives import IndexedObjective
 from oragent.modelling.data.tolerances import scales_of
 from oragent.modelling.files.parsed_model import UNNAMED
@@ -163,11 +164,11 @@ def _move_links(read: ReadModel, split: SplitRows, starts: NDArray[np.int32]) ->
 Kind = TypeVar("Kind", VariableFamily, RowFamily)
 
 
-def _family(kind: type[Kind], group: CapturedGroup, pool: SetPool) -> Kind:
+def _family(kind: type[Kind], group: MemberGroup, pool: SetPool) -> Kind:
     return kind(
         group.name,
-        group.given_sets,
-        pool.keys_of(group.given_sets, group.labels),
+        group.sets,
+        pool.keys_of(group.sets, group.labels),
         np.array(group.positions, dtype=np.int64),
         is_guessed=group.is_guessed,
     )

@@ -2,35 +2,17 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-
-import numpy as np
 
 from oragent.modelling.capture.reading import ReadModel
 from oragent.modelling.capture.snapshot import MemberKey
 from oragent.modelling.data.builder import looks_ordered
 from oragent.modelling.data.indexed import IndexSet, Keys
+from oragent.modelling.data.model_values import numbered_name
+from oragent.modelling.data.names import MemberGroup, key_array, without_clashes
 
 DATE = re.compile(r"\d{4}-\d{2}(-\d{2})?\Z")
 # Sources of keys that are parsed from text.
 GUESSED = ("names", "loops")
-
-
-@dataclass
-class CapturedGroup:
-    """Members of a family: labels and positions in the model."""
-
-    name: str
-    labels: list[tuple[str, ...]] = field(default_factory=list)
-    positions: list[int] = field(default_factory=list)
-    # Names of the index sets in the modelling library.
-    given_sets: tuple[str, ...] = ()
-    is_guessed: bool = False
-
-    @property
-    def width(self) -> int:
-        """Number of labels of a key."""
-        return len(self.labels[0])
 
 
 def group_members(
@@ -40,7 +22,7 @@ def group_members(
     default: str,
     *,
     drops_counters: bool = False,
-) -> list[CapturedGroup]:
+) -> list[MemberGroup]:
     """Group members into families. A member without a key forms its own family.
 
     Args:
@@ -50,22 +32,26 @@ def group_members(
         default: Beginning of the name of a member that has none.
         drops_counters: Whether to drop counters, such as those of ``enumerate``, that accompany a label.
     """
-    groups: dict[tuple[str, int], CapturedGroup] = {}
+    groups: dict[tuple[str, int], MemberGroup] = {}
     for position, (name, key) in enumerate(zip(names, keys, strict=True)):
         if key is None:
             key = (name or f"{default}{position + 1}", [], "framework")
         family, labels, source = key
-        group = groups.setdefault((family, len(labels)), CapturedGroup(family, given_sets=given_sets.get(family, ())))
+        group = groups.setdefault((family, len(labels)), MemberGroup(family, sets=given_sets.get(family, ())))
         group.labels.append(tuple(labels))
         group.positions.append(position)
         group.is_guessed = group.is_guessed or source in GUESSED
     for group in groups.values():
-        if drops_counters and not group.given_sets:
+        if drops_counters and not group.sets:
             _drop_counters(group)
-    return _without_clashes(list(groups.values()))
+    members = without_clashes(list(groups.values()), "_")
+    for group in members:
+        if len(group.sets) != group.width:
+            group.sets = ()
+    return members
 
 
-def _drop_counters(group: CapturedGroup) -> None:
+def _drop_counters(group: MemberGroup) -> None:
     """Remove key parts with whole numbers if a part with other labels distinguishes the same members."""
     columns = list(zip(*group.labels, strict=True))
     texts = [column for column in columns if not all(label.isdigit() for label in column)]
@@ -82,26 +68,6 @@ def _tell_same_apart(first: Sequence[str], second: Sequence[str]) -> bool:
     return count > 1 and count == len(set(first)) == len(set(second))
 
 
-def _without_clashes(groups: list[CapturedGroup]) -> list[CapturedGroup]:
-    """Return the groups with unique names, and with unique keys within a group."""
-    taken = {group.name for group in groups}
-    seen: set[str] = set()
-    for group in groups:
-        if len(set(group.labels)) < len(group.labels):
-            group.labels = [(*labels, str(number)) for number, labels in enumerate(group.labels, 1)]
-            group.given_sets, group.is_guessed = (), True
-        if len(group.given_sets) != group.width:
-            group.given_sets = ()
-        if group.name in seen:
-            number = 2
-            while f"{group.name}_{number}" in taken:
-                number += 1
-            group.name = f"{group.name}_{number}"
-            taken.add(group.name)
-        seen.add(group.name)
-    return groups
-
-
 class SetPool:
     """Index sets of a captured model: first those of the library and the program, then new ones."""
 
@@ -114,11 +80,11 @@ class SetPool:
         self.used: dict[str, IndexSet] = {}
         self._made: dict[str, IndexSet] = {}
 
-    def resolve(self, groups: Sequence[CapturedGroup]) -> None:
+    def resolve(self, groups: Sequence[MemberGroup]) -> None:
         """Choose the sets of all key parts of all groups: those of the library, exact matches, then supersets."""
-        waiting: list[tuple[CapturedGroup, int, tuple[str, ...]]] = []
+        waiting: list[tuple[MemberGroup, int, tuple[str, ...]]] = []
         for group in groups:
-            group_sets = list(group.given_sets) or [""] * group.width
+            group_sets = list(group.sets) or [""] * group.width
             for place, labels in enumerate(zip(*group.labels, strict=True)):
                 different = tuple(dict.fromkeys(labels))
                 name = group_sets[place]
@@ -129,11 +95,11 @@ class SetPool:
                     self._use(name)
                 else:
                     waiting.append((group, place, different))
-            group.given_sets = tuple(group_sets)
+            group.sets = tuple(group_sets)
         for group, place, labels in sorted(waiting, key=lambda entry: -len(entry[2])):
-            names = list(group.given_sets)
+            names = list(group.sets)
             names[place] = self._superset(labels) or self._make(group.name, place, group.width, labels)
-            group.given_sets = tuple(names)
+            group.sets = tuple(names)
 
     def find(self, keys: Sequence[tuple[str, ...]]) -> tuple[str, ...] | None:
         """Return the used sets that contain all labels of a table's keys.
@@ -153,9 +119,7 @@ class SetPool:
 
     def keys_of(self, sets: Sequence[str], labels: Sequence[tuple[str, ...]]) -> Keys:
         """Return the ``(k, d)`` positions of labels in their sets."""
-        lookups = [self.used[name].position_of for name in sets]
-        keys = [[lookup[label] for lookup, label in zip(lookups, key, strict=True)] for key in labels]
-        return np.array(keys, dtype=np.int32).reshape(len(labels), len(sets))
+        return key_array([self.used[name] for name in sets], labels)
 
     def _use(self, name: str) -> None:
         if name not in self.used:
@@ -184,10 +148,7 @@ class SetPool:
 
     def _make(self, family: str, place: int, width: int, labels: tuple[str, ...]) -> str:
         base = f"{family}_index" if width == 1 else f"{family}_index{place + 1}"
-        name, number = base, 1
-        while name in self.used or name in self._given:
-            number += 1
-            name = f"{base}_{number}"
+        name = numbered_name(base, self.used.keys() | self._given.keys(), "_")
         self.used[name] = _index_set(name, labels, is_guessed=True)
         return name
 

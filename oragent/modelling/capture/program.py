@@ -7,11 +7,10 @@ from enum import StrEnum
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from oragent._base.errors import ModellingError
 from oragent.modelling.capture.assembling import assemble
-from oragent.modelling.capture.reading import ReadModel, ReadPoint, read_model, read_point
+from oragent.modelling.capture.reading import ClaimedPoint, ReadModel, read_model, read_point
 from oragent.modelling.capture.recorder import POINT
 from oragent.modelling.capture.sandbox_script import OPENED, SOLVES
 from oragent.modelling.capture.solve_sequence import join_solves
@@ -73,17 +72,6 @@ class ClaimVerdict(StrEnum):
     NO_CLAIM = "no claim"
     # The model was not captured, or not solved independently.
     UNVERIFIED = "unverified"
-
-
-@dataclass(frozen=True)
-class ClaimedPoint:
-    """Point that the solver gave to the program, as the program claims."""
-
-    # Status in the words of the library.
-    status: str
-    objective: float | None
-    # ``(n,)`` values of the columns of the captured model; None without a point.
-    values: NDArray[np.float64] | None
 
 
 @dataclass(frozen=True)
@@ -262,8 +250,7 @@ def _read_models(ended: CommandResult, solve_s: float | None) -> tuple[list[Capt
 
 
 def _read_captured(read: ReadModel, point: bytes | None, solve_s: float | None) -> CapturedModel:
-    read_claim = read_point(point, len(read.columns)) if point else ReadPoint("no point was recorded", None, None)
-    claim = ClaimedPoint(read_claim.status, read_claim.objective, read_claim.values)
+    claim = read_point(point, len(read.columns)) if point else ClaimedPoint("no point was recorded", None, None)
     try:
         assembled = assemble(read)
     except ModellingError as problem:

@@ -91,12 +91,13 @@ class ReadModel:
 
 
 @dataclass(frozen=True)
-class ReadPoint:
+class ClaimedPoint:
     """Point that the solver gave to the program, as the program claims."""
 
+    # Status in the words of the library.
     status: str
     objective: float | None
-    # ``(n,)`` values; None without a point.
+    # ``(n,)`` values of the columns of the captured model; None without a point.
     values: NDArray[np.float64] | None
 
 
@@ -190,15 +191,15 @@ def _size(data: Any, room: int) -> int:
     return room
 
 
-def read_point(content: bytes, count: int) -> ReadPoint:
+def read_point(content: bytes, count: int) -> ClaimedPoint:
     """Read a claimed point for a number of columns. A point of another length has no values."""
     try:
         data = _load(content)
         values = None if data["values"] is None else _numbers(data["values"], count, finite=True)
         objective = None if data["objective"] is None else _finite(data["objective"])
-        return ReadPoint(_text(data["status"]), objective, values)
+        return ClaimedPoint(_text(data["status"]), objective, values)
     except (ModellingError, KeyError, TypeError, ValueError, AttributeError, OverflowError):
-        return ReadPoint("a point that cannot be read", None, None)
+        return ClaimedPoint("a point that cannot be read", None, None)
 
 
 def _load(content: bytes) -> Mapping[str, Any]:

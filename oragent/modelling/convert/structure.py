@@ -5,7 +5,7 @@ rows and a family of variables. Other entries are written as a table.
 """
 
 import itertools
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from oragent.modelling.data.indexed import Family, IndexedModel
 from oragent.modelling.data.links import LinkedVector
+from oragent.modelling.data.model_values import numbered_name
 
 Positions = NDArray[np.int64]
 # Maximum number of terms between a family of rows and one of variables. More entries are written as a table.
@@ -185,7 +186,7 @@ class StructureReader:
     def _dims(self, sets: Sequence[str]) -> tuple[LoopDim, ...]:
         dims: list[LoopDim] = []
         for name in sets:
-            dims.append(LoopDim(_free(self._letters[name], {dim.variable for dim in dims}), name))
+            dims.append(LoopDim(numbered_name(self._letters[name], {dim.variable for dim in dims}), name))
         return tuple(dims)
 
     def _keys(self, family: Family, members: Positions) -> list[tuple[str, ...]] | None:
@@ -367,7 +368,7 @@ class StructureReader:
         options: list[list[BoundPart]] = []
         taken = [dim.variable for dim in rows.dims]
         for at, name in enumerate(variables.sets):
-            letter = _free(self._letters[name], taken)
+            letter = numbered_name(self._letters[name], taken)
             taken.append(letter)
             choices = [BoundPart(letter, name, is_free=True)]
             for position, dim in enumerate(rows.dims):
@@ -437,7 +438,7 @@ class StructureReader:
         return TableTerm(variables.name, table)
 
     def _free_name(self, name: str) -> str:
-        free = _free(name, self._taken, "_")
+        free = numbered_name(name, self._taken, "_")
         self._taken.add(free)
         return free
 
@@ -460,14 +461,5 @@ def _letters(names: Sequence[str]) -> dict[str, str]:
     letters: dict[str, str] = {}
     for name in names:
         first = next((sign.lower() for sign in name if sign.isalpha() and sign.isascii()), "k")
-        letters[name] = _free(first, letters.values(), "_")
+        letters[name] = numbered_name(first, letters.values(), "_")
     return letters
-
-
-def _free(name: str, taken: Collection[str], between: str = "") -> str:
-    """Return a name that is not taken, with a number at its end if necessary."""
-    free, number = name, 1
-    while free in taken:
-        number += 1
-        free = f"{name}{between}{number}"
-    return free

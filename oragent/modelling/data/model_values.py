@@ -1,7 +1,7 @@
 """Enumerations of models (senses, relations, kinds), and validation of figures and names."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
 from numbers import Real
 from typing import TypeVar
@@ -110,6 +110,15 @@ def free_name(name: str, taken: set[str]) -> str:
         name += "'"
     taken.add(name)
     return name
+
+
+def numbered_name(name: str, taken: Collection[str], between: str = "") -> str:
+    """Return an unused name, with a number from 2 on at its end if necessary."""
+    free, number_at_end = name, 1
+    while free in taken:
+        number_at_end += 1
+        free = f"{name}{between}{number_at_end}"
+    return free
 
 
 def _to_float(value: object, what: str) -> float:

@@ -25,6 +25,7 @@ from oragent._base.errors import ModellingError
 from oragent.modelling.data.builder import NUMBERED, looks_ordered
 from oragent.modelling.data.display import plain, quoted, validation_line
 from oragent.modelling.data.indexed import AnyFamily, IndexedModel, IndexSet, Keys, RowFamily, VariableFamily
+from oragent.modelling.data.model_values import numbered_name
 
 BRACKETS = re.compile(r"(?P<stem>[^\[\](){}]*?)_?(?P<labels>[\[({].*[\])}])\Z", re.DOTALL)
 GROUPS = re.compile(r"[\])}][\[({]|,")
@@ -93,15 +94,20 @@ def read_corrections(model_path: Path) -> FamilyCorrections:
 
 
 @dataclass
-class _Group:
-    """Names with the same stem and number of labels."""
+class MemberGroup:
+    """Members of a family: labels and positions in the model."""
 
-    stem: str
-    # Labels of each member.
+    name: str
     labels: list[tuple[str, ...]] = field(default_factory=list)
     positions: list[int] = field(default_factory=list)
-    # Names of the sets of the labels from a pattern; empty without a pattern.
+    # Names of the sets of the labels, from a pattern or the modelling library; empty if they are unknown.
     sets: tuple[str, ...] = ()
+    is_guessed: bool = False
+
+    @property
+    def width(self) -> int:
+        """Number of labels of a key."""
+        return len(self.labels[0])
 
 
 def with_families(model: IndexedModel, corrections: FamilyCorrections | None = None) -> IndexedModel:
@@ -244,9 +250,9 @@ def _find_all(text: str, part: str, start: int, end: int) -> Iterator[int]:
 
 def _group_names(
     names: Sequence[str], separator: str | None, patterns: Sequence[str], is_pyomo: bool = False
-) -> list[_Group]:
+) -> list[MemberGroup]:
     """Return names by stem and number of labels, in the order of their first members."""
-    groups: dict[tuple[str, int, tuple[str, ...]], _Group] = {}
+    groups: dict[tuple[str, int, tuple[str, ...]], MemberGroup] = {}
     rest = _split_by_patterns(names, [_read_pattern(text) for text in patterns], groups)
     if is_pyomo:
         names = [row["name"] if (row := PYOMO_ROW.fullmatch(name)) else name for name in names]
@@ -263,11 +269,11 @@ def _group_names(
     for position, (stem, labels) in bracketed.items():
         _add(groups, stem, labels, position)
     _split_rest(names, without, separator, groups)
-    return _without_clashes(sorted(groups.values(), key=lambda group: group.positions[0]))
+    return without_clashes(sorted(groups.values(), key=lambda group: group.positions[0]))
 
 
 def _split_by_patterns(
-    names: Sequence[str], patterns: Sequence[_Pattern], groups: dict[tuple[str, int, tuple[str, ...]], _Group]
+    names: Sequence[str], patterns: Sequence[_Pattern], groups: dict[tuple[str, int, tuple[str, ...]], MemberGroup]
 ) -> list[int]:
     """Put names into the groups of the first pattern that fits; return the positions of the others."""
     split = _NameSplitter().split(dict(enumerate(names)), patterns) if patterns else {}
@@ -306,13 +312,13 @@ def _split_joined(bracketed: Mapping[int, tuple[str, tuple[str, ...]]]) -> dict[
 
 
 def _add(
-    groups: dict[tuple[str, int, tuple[str, ...]], _Group],
+    groups: dict[tuple[str, int, tuple[str, ...]], MemberGroup],
     stem: str,
     labels: tuple[str, ...],
     position: int,
     sets: tuple[str, ...] = (),
 ) -> None:
-    group = groups.setdefault((stem, len(labels), sets), _Group(stem, sets=sets))
+    group = groups.setdefault((stem, len(labels), sets), MemberGroup(stem, sets=sets))
     group.labels.append(labels)
     group.positions.append(position)
 
@@ -321,7 +327,7 @@ def _split_rest(
     names: Sequence[str],
     rest: Sequence[int],
     separator: str | None,
-    groups: dict[tuple[str, int, tuple[str, ...]], _Group],
+    groups: dict[tuple[str, int, tuple[str, ...]], MemberGroup],
 ) -> None:
     """Split names without brackets at one separator, if each family then has one number of parts."""
     candidates = SEPARATORS if separator is None else tuple(filter(None, [separator]))
@@ -349,22 +355,27 @@ def _split_rest(
         _add(groups, stem, labels, position)
 
 
-def _without_clashes(groups: list[_Group]) -> list[_Group]:
+def without_clashes(groups: list[MemberGroup], between: str = "") -> list[MemberGroup]:
     """Return the groups with unique names, and with unique keys within a group."""
-    taken = {group.stem for group in groups}
+    taken = {group.name for group in groups}
     seen: set[str] = set()
     for group in groups:
         if len(set(group.labels)) < len(group.labels):
             # The labels of some members are equal, so the members are numbered.
             group.labels = [(*labels, str(number)) for number, labels in enumerate(group.labels, 1)]
-        if group.stem in seen:
-            number = 2
-            while f"{group.stem}{number}" in taken:
-                number += 1
-            group.stem = f"{group.stem}{number}"
-            taken.add(group.stem)
-        seen.add(group.stem)
+            group.is_guessed = True
+        if group.name in seen:
+            group.name = numbered_name(group.name, taken, between)
+            taken.add(group.name)
+        seen.add(group.name)
     return groups
+
+
+def key_array(sets: Sequence[IndexSet], labels: Sequence[Sequence[str]]) -> Keys:
+    """Return the ``(k, d)`` positions of labels in their sets."""
+    lookups = [index_set.position_of for index_set in sets]
+    keys = [[lookup[label] for lookup, label in zip(lookups, key, strict=True)] for key in labels]
+    return np.array(keys, dtype=np.int32).reshape(len(labels), len(sets))
 
 
 class _SetPool:
@@ -377,7 +388,7 @@ class _SetPool:
         # Names of the sets without corrections.
         self._guessed: set[str] = set()
 
-    def learn(self, groups: Sequence[_Group]) -> None:
+    def learn(self, groups: Sequence[MemberGroup]) -> None:
         """Create the sets for all key parts of all groups, the largest first."""
         places: list[tuple[tuple[str, int], tuple[str, ...]]] = []
         named: dict[str, dict[str, None]] = {}
@@ -392,7 +403,10 @@ class _SetPool:
                 else:
                     places.append((place, tuple(dict.fromkeys(labels))))
         self._group_number = {id(group): str(number) for number, group in enumerate(groups)}
-        made = {name: self._make_named(name, _in_order(tuple(labels))) for name, labels in named.items()}
+        made = {}
+        for name, texts in named.items():
+            ordered = _in_order(tuple(texts))
+            made[name] = self._correct(IndexSet(name, ordered, looks_ordered(ordered)))
         self._set_at.update({place: made[name] for place, name in names.items()})
         chosen: list[tuple[str, ...]] = [tuple(labels) for labels in named.values()]
         for _, labels in sorted(places, key=lambda entry: -len(entry[1])):
@@ -409,15 +423,11 @@ class _SetPool:
             self._set_at[at] = by_labels[index]
         self.sets = list(by_labels.values())
 
-    def of_group(self, group: _Group) -> tuple[tuple[str, ...], Keys]:
+    def of_group(self, group: MemberGroup) -> tuple[tuple[str, ...], Keys]:
         """Return the names of the sets of a group, and the keys of its members."""
-        number, width = self._group_number[id(group)], len(group.labels[0])
-        sets = [self._set_at[number, position] for position in range(width)]
-        lookups = [index_set.position_of for index_set in sets]
-        keys = [[lookup[label] for lookup, label in zip(lookups, labels, strict=True)] for labels in group.labels]
-        return tuple(index_set.name for index_set in sets), np.array(keys, dtype=np.int32).reshape(
-            len(group.labels), width
-        )
+        number = self._group_number[id(group)]
+        sets = [self._set_at[number, position] for position in range(group.width)]
+        return tuple(index_set.name for index_set in sets), key_array(sets, group.labels)
 
     @staticmethod
     def _holder(labels: tuple[str, ...], chosen: Sequence[tuple[str, ...]]) -> int | None:
@@ -429,18 +439,13 @@ class _SetPool:
                 return index
         return None
 
-    def _make_named(self, name: str, labels: tuple[str, ...]) -> IndexSet:
-        return self._correct(IndexSet(name, labels, looks_ordered(labels)))
-
     def _make(self, labels: tuple[str, ...]) -> IndexSet:
         parts = [NUMBERED.match(label) for label in labels]
         stems = {part.group(1).strip("_- ") for part in parts if part} if all(parts) else set()
         guess = stems.pop() if len(stems) == 1 else ""
         name = guess or "set1"
-        number = 1
-        while name in self._guessed:
-            number += 1
-            name = f"{guess or 'set'}{number}"
+        if name in self._guessed:
+            name = numbered_name(guess or "set", {*self._guessed, guess or "set"})
         return self._correct(IndexSet(name, labels, looks_ordered(labels), is_guessed=True))
 
     def _correct(self, index_set: IndexSet) -> IndexSet:
@@ -474,7 +479,7 @@ def _in_order(labels: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _families(
-    kind: type[AnyFamily], present: Sequence[AnyFamily], groups: Sequence[_Group], sets: _SetPool
+    kind: type[AnyFamily], present: Sequence[AnyFamily], groups: Sequence[MemberGroup], sets: _SetPool
 ) -> tuple[AnyFamily, ...]:
     """Return a family for each group, with the unit and the meaning that its members share."""
     owner = {position: family for family in present for position in family.positions.tolist()}
@@ -485,7 +490,7 @@ def _families(
         meanings = {owner[position].meaning for position in group.positions}
         families.append(
             kind(
-                group.stem,
+                group.name,
                 names,
                 keys,
                 np.array(group.positions, dtype=np.int64),
