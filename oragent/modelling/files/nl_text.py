@@ -1,6 +1,7 @@
 """Models in AMPL's form ``.nl``, read by SCIP in a process of its own."""
 
 import json
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -19,13 +20,13 @@ def nl_as_lp(content: bytes, form: str) -> str:
         form: Not used.
     """
     try:
-        from pyscipopt import Model
+        pyscipopt = import_module("pyscipopt")
     except ImportError:
         raise ModellingError("a file in AMPL's form .nl needs pyscipopt: install it, or write an LP file") from None
     with TemporaryDirectory() as folder:
         for ending, text in json.loads(content).items():
             (Path(folder) / f"model{ending}").write_text(text, encoding="latin-1")
-        scip = Model()
+        scip = pyscipopt.Model()
         try:
             scip.readProblem(f"{folder}/model.nl")
             scip.writeProblem(f"{folder}/model.lp", verbose=False)
