@@ -13,6 +13,7 @@ from oragent.modelling.data.model_records import Objective, Row, Variable
 from oragent.modelling.data.model_values import Relation, Sense, VariableKind
 from oragent.modelling.data.names import group_by_names
 from oragent.modelling.data.solution import SolveStatus
+from oragent.modelling.operations import ModelSession
 from oragent.modelling.operations.explanation import Explanation, explain
 from oragent.modelling.operations.outcomes import Outcome, SolveLimits, solution_outcome
 from oragent.modelling.operations.printing import print_fields
@@ -187,3 +188,17 @@ def test_a_foreign_name_cannot_drive_a_terminal() -> None:
         out = io.StringIO()
         print_fields(explain(group_by_names(model)), Console(file=out, width=80))
         assert not {"\x1b", "\u202e"} & set(out.getvalue())
+
+
+def test_ranges_of_several_rows_are_those_of_each_row_alone() -> None:
+    rows = (
+        Row("first", {"a": 1.0, "b": 1.0}, Relation.AT_MOST, 4.0),
+        Row("second", {"a": 1.0, "b": 3.0}, Relation.AT_MOST, 6.0),
+    )
+    variables = (Variable("a"), Variable("b"))
+    model = IndexedModel.from_records(variables, rows, Objective({"a": 3.0, "b": 4.0}), Sense.MAXIMIZE)
+    together = ModelSession(model).ask("range rows").entries
+    alone = [ModelSession(model).ask(f"range rows.{name}").entries[0] for name in ("first", "second")]
+    assert list(together) == alone
+    # By hand: at a = 3, b = 1 the basis holds while both stay at least 0.
+    assert [ends(entry) for entry in together] == [pytest.approx((2, 6, 2.5)), pytest.approx((4, 12, 0.5))]
