@@ -15,7 +15,6 @@ from oragent.modelling.data.model_records import Objective, Row, Variable
 from oragent.modelling.data.solution import SolveStatus
 from oragent.modelling.files.model_files import read_point, write
 from oragent.modelling.operations.outcomes import Outcome, SolveLimits, compare_outcomes, solution_outcome
-from oragent.modelling.solving.highs import SOLVER
 from oragent.modelling.solving.model_solving import solve
 from tests.modelling.models import pharmacy, steel
 
@@ -177,18 +176,13 @@ def test_a_solution_that_cannot_be_written_is_refused_in_one_line(tmp_path: Path
             printed(milp, tmp_path, out=tmp_path / name)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("line", "told"), [("c2: x + <= = 3 y", "line 5: expected a term")])
+@pytest.mark.parametrize(("line", "told"), [("c2: x + <= = 3 y", "line 5: .*expected a term")])
 def test_a_broken_file_is_refused_with_its_line(line: str, told: str, tmp_path: Path) -> None:
     (tmp_path / "m.lp").write_text(
         f"Maximize\n obj: x\nSubject To\n c1: 1 <= x + y <= 10\n {line}\nBounds\n x <= 5\nEnd\n"
     )
-    with pytest.raises(ModellingError, match=told if highs_version() >= (1, 16) else "not a model in LP form"):
+    with pytest.raises(ModellingError, match=told):
         solve_file(SolveFileRequest(tmp_path / "m.lp"), Console(file=io.StringIO()))
-
-
-def highs_version() -> tuple[int, ...]:
-    return tuple(map(int, SOLVER.removeprefix("HiGHS ").split(".")[:2]))
 
 
 def test_a_second_solver_confirms_or_contradicts(tmp_path: Path) -> None:

@@ -132,12 +132,26 @@ def test_a_ranged_row_becomes_two() -> None:
         ("hello world", "lp", "not a model in LP form"),
         ("hello world", "mps", "not a model in MPS form"),
         ('\\ oragent variable x "\\ud83\n', "lp", "not a model in LP form"),
+        ("max\n obj: x\nst\n c: x <= 4\n", "lp", "cut off"),
+        ("max\n obj: x\nst\n c: x + y >= 1 <= 5\nend\n", "lp", "line 4"),
+        ("max\n obj: x\nst\n c: 3 x 4 y <= 5\nend\n", "lp", "line 4"),
+        ("max\n obj: x\nst\n c: 3 4 y <= 5\nend\n", "lp", "line 4"),
+        ("max\n obj: 2 [ x^2 ] / 2\nst\n c: x <= 5\nend\n", "lp", "line 2"),
+        ("max multi-objectives\n a: Priority=e Weight=1\n x\nst\n x <= 5\nend\n", "lp", "line 2"),
+        ("max multi-objectives\n a: Priority=1e999 Weight=1\n x\nst\n x <= 5\nend\n", "lp", "finite"),
+        ("max multi-objectives\n a: Priority=1 Weight=1\n x <= 3\nst\n x <= 5\nend\n", "lp", "line 3"),
+        ("max multi-objectives\nst\n x <= 5\nend\n", "lp", "Priority"),
         ('\\ oragent variable x "\\q"\nmax\n obj: x\nst\n c: x <= 1\nend\n', "lp", "not JSON"),
     ],
 )
 def test_what_is_no_linear_model_is_refused(text: str, form: str, complaint: str) -> None:
     with pytest.raises(ModellingError, match=complaint):
         from_text(text, form)
+
+
+def test_an_objective_may_follow_its_rank_on_one_line() -> None:
+    text = "max multi-objectives\n a: Priority=1 Weight=1 2 x + y\nst\n c: x + y <= 5\nend\n"
+    assert dict(from_text(text, "lp").objective_record.terms) == {"x": 2, "y": 1}
 
 
 GOOD = {

@@ -1,12 +1,14 @@
 """MPS files of Gurobi and CPLEX with general constraints, lazy rows and several objectives: optima by enumeration."""
 
 import itertools
+import math
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from oragent._base.errors import ModellingError
+from oragent.modelling.files.text_forms import from_text
 from oragent.modelling.opening import open_model
 from oragent.modelling.operations import ModelSession
 
@@ -248,3 +250,75 @@ def test_an_objective_with_weight_0_has_no_effect(form: str, priorities: tuple[i
     result = ModelSession(open_model(path)).ask("solve")
     assert result.objective.value == pytest.approx(9)
     assert {part.name for part in result.objectives} == {"cost", "gain"}
+
+
+ODD_MPS = """{notes}NAME
+{sense}ROWS
+ N  cost
+ N  waste{ranks}
+ L  most
+ G  least
+ E  same
+COLUMNS
+    x  cost  1  most  1
+    x  least  1  same  1
+    y  most  1
+    y  waste  1
+RHS
+    RHS  most  4
+{sides}{sections}ENDATA
+"""
+NOTE = (
+    '* oragent goal waste {{"constant": {}, "priority": 0, "sense": {}, "slack": 0, "slack_amount": 0, "weight": 1}}\n'
+)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"sides": "    RHS  least  inf\n"},
+        {"sides": "    RHS  same  -1e30\n"},
+        {"sides": "    RHS  most  5\n"},
+        {"sides": "RANGES\n    R  most  2\n    R  most  3\n"},
+        {"sense": "OBJSENSE\n    up\n"},
+        {"sections": "QSECTION  most\n    x  x  2\n"},
+        {"sections": "QCMATRIX  cost\n    x  x  2\n"},
+        {"sections": "BOUNDS\n BV B  x\nINDICATORS\n IF cost  x  1\n"},
+        {"sections": "BOUNDS\n FR\n"},
+        {"sections": "SOS\n S1 s\n    x  1\n    y  inf\n"},
+        {"ranks": "  inf  1  0  0"},
+        {"notes": NOTE.format('"a"', '"minimize"')},
+        {"notes": NOTE.format(0, '["minimize"]')},
+        {"notes": NOTE.format("[" * 100_000, '"minimize"')},
+        {"notes": NOTE.format("1" * 400, '"minimize"')},
+    ],
+)
+def test_parts_that_no_model_can_have_are_refused_in_one_line(parts: dict[str, str]) -> None:
+    fields = dict.fromkeys(("notes", "sense", "ranks", "sides", "sections"), "")
+    text = ODD_MPS.format(**fields | parts)
+    if "ranks" in parts:
+        text = text.replace(" N  cost\n", " N  cost  1  1  0  0\n")
+    assert from_text(ODD_MPS.format(**fields), "mps").flat_variable_names == ["x", "y"]
+    with pytest.raises(ModellingError) as refused:
+        from_text(text, "mps")
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("line", ["FR y x", "MI y x", "BV y x 1"])
+def test_the_name_of_a_set_of_bounds_may_be_that_of_a_column(line: str) -> None:
+    fields = dict.fromkeys(("notes", "sense", "ranks", "sides"), "")
+    x, y = from_text(ODD_MPS.format(**fields, sections=f"BOUNDS\n {line}\n"), "mps").variable_records
+    assert (x.low, x.high) != (0, math.inf)
+    assert (y.low, y.high) == (0, math.inf)
+
+
+def test_an_infinite_range_is_no_limit_and_a_missing_constant_is_positive_zero() -> None:
+    fields = dict.fromkeys(("notes", "sense", "ranks", "sections"), "")
+    model = from_text(ODD_MPS.format(**fields, sides="RANGES\n    R  most  1e30  same  -1e30\n"), "mps")
+    assert [(row.name, row.relation, row.rhs) for row in model.row_records] == [
+        ("most", "<=", 4),
+        ("least", ">=", 0),
+        ("same", "<=", 0),
+    ]
+    constants = [model.objective_record.constant, *(goal.constant for goal in model.named_features.goals)]
+    assert [math.copysign(1, constant) for constant in constants] == [1, 1]

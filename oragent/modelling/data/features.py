@@ -142,6 +142,8 @@ class OrderedSet(_Part[Key]):
             raise ModellingError(
                 f"ordered set {quoted(self.name)}: two members have the same weight; expected an order"
             )
+        if not all(map(math.isfinite, self.members.values())):
+            raise ModellingError(f"ordered set {quoted(self.name)}: expected finite weights")
 
     @property
     def order(self) -> tuple[Key, ...]:

@@ -64,7 +64,7 @@ RELATIONS = {
 MIRRORED = {Relation.AT_MOST: Relation.AT_LEAST, Relation.AT_LEAST: Relation.AT_MOST, Relation.EQUAL: Relation.EQUAL}
 INFINITE = re.compile(r"inf(?:inity)?", re.IGNORECASE)
 FUNCTIONS = {"MIN", "MAX", "ABS", "AND", "OR", "PWL"}
-OBJECTIVE_WORDS = re.compile(r"(priority|weight|abstol|reltol)\s*=\s*(-?[0-9.eE+-]+)", re.IGNORECASE)
+OBJECTIVE_WORDS = re.compile(r"(priority|weight|abstol|reltol)\s*=\s*(\S+)", re.IGNORECASE)
 
 
 def read_lp(text: str) -> IndexedModel:
@@ -116,6 +116,8 @@ class _LpReader:
         sections = list(self._sections())
         if not sections or not sections[0][0].startswith(("max", "min")):
             raise ModellingError("not a model in LP form: expected Minimize or Maximize first")
+        if sections.pop()[0] != "end":
+            raise ModellingError("not a model in LP form: the file ends before End, it is damaged or cut off")
         for word, multi, lines in sections:
             self._read_section(word, multi, lines)
         if not self.low:
@@ -142,7 +144,7 @@ class _LpReader:
                     yield word, multi, lines
                 word, multi, lines = " ".join(begin["word"].lower().split()), bool(match and match["multi"]), []
                 if word == "end":
-                    return
+                    break
             elif not word:
                 raise ModellingError(
                     f"line {number}: expected Minimize or Maximize: {quoted(line.strip())}; not a model in LP form"
@@ -250,14 +252,17 @@ class _LpReader:
         return ""
 
     def _expression(self) -> _Expression:
-        expression = _Expression()
+        expression, is_first = _Expression(), True
         while self._more():
-            token = self._peek()
             sign, saw_sign = 1.0, False
             while self._peek().text in ("+", "-"):
                 sign = -sign if self._take().text == "-" else sign
                 saw_sign = True
             token = self._peek()
+            is_label = token.kind == "name" and self._peek(1).text == ":"
+            if not (is_first or saw_sign or is_label) and (token.kind in ("number", "name") or token.text == "["):
+                raise self._error(token, "+ or -")
+            is_first = False
             if token.text == "[":
                 self.at += 1
                 self._quadratic(expression, sign)
@@ -313,27 +318,35 @@ class _LpReader:
             self._tokenise(lines)
             name = self._label()
             self._add_objective(name, {})
-            if self._more():
-                raise self._error(self._peek(), "a term of the objective")
             return
         blocks: list[tuple[str, dict[str, float], list[tuple[int, str]]]] = []
         for number, line in lines:
-            words = {key.lower(): float(value) for key, value in OBJECTIVE_WORDS.findall(line)}
+            try:
+                words = {key.lower(): float(value) for key, value in OBJECTIVE_WORDS.findall(line)}
+            except ValueError:
+                raise ModellingError(f"line {number}: expected numbers after Priority= and the like") from None
             if words:
-                blocks.append((line.split(":", 1)[0].strip(), words, []))
+                name, _, rest = line.partition(":")
+                blocks.append((name.strip(), words, [(number, OBJECTIVE_WORDS.sub("", rest))]))
             elif blocks:
                 blocks[-1][2].append((number, line))
             else:
                 raise ModellingError(f"line {number}: expected NAME: Priority=... Weight=...")
+        if not blocks:
+            raise ModellingError("expected NAME: Priority=... Weight=... below multi-objectives")
         for name, words, block in blocks:
             self._tokenise(block)
             self._add_objective(name, words)
 
     def _add_objective(self, name: str, words: dict[str, float]) -> None:
         part = self._expression()
+        if self._more():
+            raise self._error(self._peek(), "a term of the objective")
         self.objectives.append(FileObjective(name, part.terms, part.constant, words, tuple(part.quadratic)))
 
     def _read_row(self) -> None:
+        if self._peek().text in RELATIONS:
+            raise self._error(self._peek(), "a new row")
         name = self._label() or f"R{len(self.row_names)}"
         if self._peek().kind == "name" and self._peek(1).text == "=" and self._peek(3).text == "->":
             binary, _, value, _ = self._variable(self._take()), self._take(), self._number(), self._take()

@@ -140,9 +140,11 @@ class _MpsReader:
         }
         self.read = readers.get(word, self._skip)
         if word.startswith("OBJSENSE"):
-            self._sense([word.removeprefix("OBJSENSE"), *words[1:]])
+            self._sense([*filter(None, [word.removeprefix("OBJSENSE")]), *words[1:]])
         if word == "QCMATRIX" and (len(words) != 2 or words[1] not in self.rows):
             raise ModellingError("expected QCMATRIX and the name of a row")
+        if word in ("QUADOBJ", "QSECTION", "QMATRIX") and words[1:] not in ([], self._free_rows()[:1]):
+            raise ModellingError(f"expected {word} alone, for the objective")
         self.matrix = words[1] if word == "QCMATRIX" else ""
 
     def read_line(self, line: str, words: list[str]) -> None:
@@ -167,8 +169,9 @@ class _MpsReader:
 
     def _sense(self, words: list[str]) -> None:
         for word in words:
-            if word.upper().startswith(("MAX", "MIN")):
-                self.is_maximized = word.upper().startswith("MAX")
+            if not word.upper().startswith(("MAX", "MIN")):
+                raise ModellingError("expected MAX or MIN")
+            self.is_maximized = word.upper().startswith("MAX")
 
     def _row(self, words: list[str]) -> None:
         ranks = {}
@@ -204,7 +207,11 @@ class _MpsReader:
     def _side(self, figures: dict[str, float], words: list[str]) -> None:
         if not 2 <= len(words) <= 5:
             raise ModellingError("expected one or two rows with a number each")
-        figures.update(self._pairs(words[len(words) % 2 :]))
+        pairs = self._pairs(words[len(words) % 2 :])
+        for name, value in pairs:
+            if figures.get(name, value) != value:
+                raise ModellingError(f"row {quoted(name)} has two figures: expected one")
+        figures.update(pairs)
 
     def _pairs(self, words: list[str]) -> list[tuple[str, float]]:
         for name in words[::2]:
@@ -219,7 +226,8 @@ class _MpsReader:
         has_value = len(rest) > 1 and NUMBER.fullmatch(rest[-1]) is not None
         if kind in WITH_VALUE and not has_value:
             raise ModellingError("expected a column and a number")
-        names = [rest[-2]] if kind in WITH_VALUE else rest[-2:]
+        # The name of the set of bounds, which comes first, may also be that of a column.
+        names = [rest[-2]] if kind in WITH_VALUE or len(rest) > 2 else rest[::-1] or [""]
         name = next((name for name in names if name in self.columns), "")
         if not name:
             raise ModellingError(f"{' '.join(map(quoted, names))} is not a column of this model")
@@ -321,17 +329,24 @@ class _MpsReader:
         sides = np.array([check_bound(self.sides.get(name, 0.0), "a right-hand side") for name in names])
         kinds = np.array(self.relations)
         low, high = np.where(kinds == "L", -np.inf, sides), np.where(kinds == "G", np.inf, sides)
-        for name, width in self.ranges.items():
-            row = self.rows[name]
+        for name, figure in self.ranges.items():
+            row, width = self.rows[name], check_bound(figure, "a range")
             if kinds[row] == "G" or (kinds[row] == "E" and width > 0):
-                high[row] = low[row] + abs(width)
+                high[row] = float(low[row]) + abs(width)
             else:
-                low[row] = high[row] - abs(width)
+                low[row] = float(high[row]) - abs(width)
+        is_empty = ~((low < np.inf) & (high > -np.inf)) & (kinds != "N")
+        if is_empty.any():
+            name = names[int(np.flatnonzero(is_empty)[0])]
+            raise ModellingError(f"row {quoted(name)}: no point reaches an infinite right-hand side")
         return low, high
+
+    def _free_rows(self) -> list[str]:
+        return [name for name, kind in zip(self.rows, self.relations, strict=True) if kind == "N" and name != IDLE]
 
     def _list_objectives(self, text: str, sense: Sense, terms: "_RowTerms") -> list[FileObjective]:
         """Return the N rows, with their ranks or those of comments."""
-        free = [name for name, kind in zip(self.rows, self.relations, strict=True) if kind == "N" and name != IDLE]
+        free = self._free_rows()
         unranked = [name for name in free if name not in self.ranks]
         if self.ranks and unranked:
             raise ModellingError(
@@ -342,7 +357,7 @@ class _MpsReader:
         objectives: list[FileObjective] = []
         for name in free or [""]:
             words = self.ranks.get(name, {} if name == (free or [""])[0] else {"weight": 0.0})
-            constant = -self.sides.get(name, 0.0)
+            constant = 0.0 - self.sides.get(name, 0.0)
             if name in notes:
                 note = notes[name]
                 constant, sign = note["constant"], 1.0 if note["sense"] == str(sense) else -1.0
@@ -360,9 +375,9 @@ class _MpsReader:
             row = self.rows[name]
             special.add(row)
             split = split_limits(low[row : row + 1], high[row : row + 1])
-            if len(split.rhs) != 1:
+            if self.relations[row] == "N" or len(split.rhs) != 1:
                 raise ModellingError(
-                    f"row {quoted(name)} has two limits: expected one for a quadratic row or an indicator"
+                    f"row {quoted(name)} has no limit or two: expected one for a quadratic row or an indicator"
                 )
             limit = RELATIONS[int(split.relations[0])], float(split.rhs[0])
             if name in self.matrices:
@@ -407,11 +422,14 @@ def _read_goal_notes(text: str) -> dict[str, dict[str, Any]]:
     notes: dict[str, dict[str, Any]] = {}
     for name, facts in GOAL_NOTE.findall(text):
         try:
-            notes[name] = dict(json.loads(facts))
-        except ValueError:
+            notes[name] = dict(json.loads(facts, parse_int=float))
+        except (ValueError, RecursionError):
             raise ModellingError(
                 "a comment gives an objective in a form that is not JSON: correct or remove the comment"
             ) from None
         if notes[name].keys() != GOAL_KEYS:
             raise ModellingError(f"the comment of objective {quoted(name)}: expected {', '.join(sorted(GOAL_KEYS))}")
+        figures = [value for key, value in notes[name].items() if key != "sense"]
+        if notes[name]["sense"] not in list(Sense) or not all(isinstance(value, float) for value in figures):
+            raise ModellingError(f"the comment of objective {quoted(name)}: expected a sense and numbers")
     return notes

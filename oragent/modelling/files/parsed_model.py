@@ -95,6 +95,9 @@ def _rank_objectives(
 
     A negative weight, also -0, reverses the sense of the file. Objectives with weight 0 are only computed.
     """
+    for objective in objectives:
+        if not all(map(math.isfinite, objective.words.values())):
+            raise ModellingError(f"objective {quoted(objective.name)}: expected finite numbers after its name")
     weighted = [objective for objective in objectives if objective.words.get("weight", 1.0)]
     base = min(weighted or objectives, key=lambda objective: objective.words.get("priority", 0.0))
     lowest = base.words.get("priority", 0.0)
