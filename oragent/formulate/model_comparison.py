@@ -333,7 +333,9 @@ def _task_intervals(entries: Sequence[CheckRow]) -> Iterator[PlanInterval]:
     for position, entry in enumerate(entries):
         for start, duration, *presence in entry.cases if entry.relation == NO_OVERLAP else ():
             conditions = {name: value for row in presence for name, value in row.terms.items()}
-            if duration.terms or any(row.rhs for row in presence) or set(conditions.values()) - {1.0}:
+            # A presence without a column is a figure of the data, such as 0.
+            is_column = all(set(row.terms.values()) == {1.0} and not row.rhs for row in presence)
+            if duration.terms or not is_column:
                 continue
             begin, end = (TimeExpression(start.terms, -start.rhs - size) for size in (0.0, duration.rhs))
             yield PlanInterval("", begin, end, f"check {position}", conditions, is_exclusive=True)

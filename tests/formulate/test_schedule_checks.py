@@ -153,6 +153,37 @@ def test_eleven_operations_in_three_rooms_are_compared(runner: FormulationRunner
     assert (checked.state, checked.confirmed) == (CheckStatus.PASSED, True), checked.note
 
 
+def test_tasks_that_never_take_place_need_no_machine(runner: FormulationRunner) -> None:
+    """The second task has presence 0 in the data, so both can begin at once."""
+    pytest.importorskip("ortools")
+    program = """
+from ortools.sat.python import cp_model
+def solve(data):
+    m = cp_model.CpModel()
+    start = {k: m.new_int_var(0, 20, k) for k in "ab"}
+    finish = m.new_int_var(0, 40, "finish")
+    for k in "ab":
+        m.add(finish >= start[k] + 5)
+    m.minimize(finish)
+    s = cp_model.CpSolver()
+    s.solve(m)
+    return {"optimized_vars": {"start": start, "finish": finish}}
+"""
+    checker = """
+def checks(values, data):
+    start, finish = values["start"], values["finish"]
+    for k in "ab":
+        yield ("finish", finish, ">=", start[k] + 5, "")
+    yield ("machine", [(start["a"], 5), (start["b"], 5, data["present"])], "no overlap", None, "")
+    yield ("finish", finish, "minimize", None, "")
+"""
+    ran, checked = check(runner, program, checker, {"present": 0})
+    assert ran.objective == 5
+    assert (checked.state, checked.confirmed) == (CheckStatus.PASSED, True), checked.note
+    _, both = check(runner, program, checker, {"present": 1})
+    assert both.state is CheckStatus.FAILED
+
+
 CARRIER = """
 import pulp
 def solve(data):
