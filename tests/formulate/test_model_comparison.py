@@ -12,12 +12,12 @@ from oragent.formulate import model_comparison
 from oragent.formulate.model_comparison import (
     CheckRow,
     Ruling,
-    _solve_checks,
     _stops_direction,
     add_derived,
     checker_milp,
     find_counterexample,
 )
+from oragent.formulate.native_scheduling import solve_with_cp_sat
 from oragent.modelling.data.features import FurtherObjective, ModelFeatures
 from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.model_records import Objective, Row, Variable
@@ -379,9 +379,9 @@ def test_a_largest_value_is_that_of_enumeration(parts: list[tuple[int, int, int]
     ]  # fmt: skip
     values = [max(a * x + b * y + c for a, b, c in parts) for x, y in FROM_ZERO]
     model = checker_milp(box_model([], (1, 1), sense), checks, {"x", "y"})
-    assert _solve_checks(model, {"x", "y"}, 10.0, "", 1).objective == pytest.approx(
-        min(values) if sense is Sense.MINIMIZE else max(values)
-    )
+    answer = solve_with_cp_sat(model, {"x", "y"}, 10.0)
+    assert answer is not None
+    assert answer.objective == pytest.approx(min(values) if sense is Sense.MINIMIZE else max(values))
 
 
 def test_columns_of_checks_are_whole_if_they_say_so_and_negative_if_the_program_allows_it() -> None:
