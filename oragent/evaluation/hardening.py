@@ -39,6 +39,8 @@ CASES = (
 CASE_S = 10.0
 LINE = re.compile(r"@HARDEN (\{.*\})")
 MAX_REASON = 200
+# Seconds, as a share of the limit of a case, that cases before it may take in the same evaluation.
+SLACK = 0.1
 # Maximum number of evaluations of a program that end before their first case, as compilation took too long.
 MAX_STARTS = 2
 
@@ -175,25 +177,30 @@ async def harden_program(
     Raises:
         ConfigError: The program or the seed fails before its first case.
     """
-    seed = await _run_cases(measure, problem, problem.seed, limit_s)
-    program = await _run_cases(measure, problem, source, limit_s)
-    for run, what in ((seed, "the seed heuristic"), (program, "the program")):
-        if run.problem:
-            raise ConfigError(f"{what} cannot be tested with unusual arguments: {run.problem}")
-    cases = tuple(_judge_case(name, program.cases[name], seed.cases[name]) for name in CASES)
+    seed = await _run_cases(measure, problem, problem.seed, limit_s, CASES)
+    if seed.problem:
+        raise ConfigError(f"the seed heuristic cannot be tested with unusual arguments: {seed.problem}")
+    # A case that the seed does not end is not judged, and a program like the seed would take as long.
+    ended = [name for name in CASES if seed.cases[name].seconds is not None]
+    program = await _run_cases(measure, problem, source, limit_s, ended)
+    if program.problem:
+        raise ConfigError(f"the program cannot be tested with unusual arguments: {program.problem}")
+    cases = tuple(_judge_case(name, program.cases.get(name), seed.cases[name]) for name in CASES)
     return HardenedProgram(cases, program.size, round(seed.cpu_s + program.cpu_s, 2), limit_s)
 
 
-async def _run_cases(measure: MeasureText, problem: Problem, source: str, limit_s: float) -> _ProgramRun:
+async def _run_cases(
+    measure: MeasureText, problem: Problem, source: str, limit_s: float, cases: Sequence[str]
+) -> _ProgramRun:
     """Run all cases; a case that ends the process, or runs out of time, is followed by another evaluation."""
     run = _ProgramRun()
     first_s: float | None = None
     at = starts = 0
     enough = ENOUGH
-    while at < len(CASES):
+    while at < len(cases):
         # The first case alone shows how long the program takes to load.
-        names = CASES[:1] if at == 0 else CASES
-        budget = None if first_s is None else first_s + limit_s
+        names = cases[:1] if at == 0 else cases
+        budget = None if first_s is None else first_s + (1 + SLACK) * limit_s
         evaluation = await measure(write_hardened(problem, source, at, names, enough), budget)
         run.cpu_s += evaluation.cpu_s
         begun = _read_lines(run, evaluation)
@@ -204,7 +211,9 @@ async def _run_cases(measure: MeasureText, problem: Problem, source: str, limit_
             first_s, starts = 2 * first_s, starts + 1
             continue
         ended = [name for name in names[at:] if name in run.cases]
-        if begun is not None and begun not in run.cases and (not ended or evaluation.status is not Status.TIMEOUT):
+        used_s = sum(run.cases[name].seconds or 0.0 for name in ended)
+        is_own_end = evaluation.status is not Status.TIMEOUT or used_s <= SLACK * limit_s
+        if begun is not None and begun not in run.cases and (not ended or is_own_end):
             run.cases[begun] = _CaseRun(fault=_explain_end(evaluation, limit_s))
             ended.append(begun)
         if not ended and evaluation.status is Status.OK and 0 <= run.largest < enough:
@@ -217,8 +226,8 @@ async def _run_cases(measure: MeasureText, problem: Problem, source: str, limit_
         if not ended:
             run.problem = f"{evaluation.status}: {one_line(evaluation.message, MAX_REASON)}"
             break
-        if at == 0 and run.cases[CASES[0]].fault:
-            run.problem = run.cases[CASES[0]].fault
+        if at == 0 and run.cases[cases[0]].fault:
+            run.problem = run.cases[cases[0]].fault
             break
         at += len(ended)
     return run
@@ -253,7 +262,9 @@ def _explain_end(evaluation: Evaluation, limit_s: float) -> str:
     return one_line(f"{evaluation.status}: {evaluation.message}", MAX_REASON)
 
 
-def _judge_case(name: str, program: _CaseRun, seed: _CaseRun) -> HardenedCase:
+def _judge_case(name: str, program: _CaseRun | None, seed: _CaseRun) -> HardenedCase:
+    if program is None:
+        return HardenedCase(name, CaseOutcome.UNJUDGED, f"the seed: {seed.fault}")
     if seed.form is None:
         reason = program.fault or "the seed has no answer to compare"
         return HardenedCase(name, CaseOutcome.UNJUDGED, reason, program.seconds)

@@ -1,6 +1,7 @@
 """Programs with unusual arguments: what passes, what fails, and what is not judged."""
 
 import asyncio
+import contextlib
 import json
 import shutil
 from pathlib import Path
@@ -85,6 +86,45 @@ def test_a_case_that_the_seed_fails_is_not_judged(tmp_path: Path) -> None:
     assert set(written) == {"HardenedRun"}
     with pytest.raises(ConfigError):
         asyncio.run(harden_program(measure, load_problem(tmp_path), "def choose(sizes):\n    raise ValueError('boom')"))
+
+
+@pytest.mark.parametrize("endless", [(2,), (0, 1, 2)])
+def test_a_case_that_the_seed_does_not_end_takes_its_time_once(tmp_path: Path, endless: tuple[int, ...]) -> None:
+    seed = f"def choose(sizes):\n    return hang() if len(sizes) in {endless} else 0\n"
+    (tmp_path / "problem.yaml").write_text("title: t\ndescription: d\nfunction: choose\n")
+    (tmp_path / "heuristic.py").write_text(seed)
+    (tmp_path / "eval.py").write_text("")
+    waits: list[float | None] = []
+
+    async def measure(text: str, cpu_s: float | None) -> Evaluation:
+        """Run the text here; the call that would not end is the last one that prints."""
+        lines: list[str] = []
+        before = len(waits)
+
+        def hang() -> None:
+            waits.append(cpu_s)
+            raise TimeoutError
+
+        def say(**data: object) -> None:
+            if len(waits) > before:
+                raise TimeoutError
+            lines.append(f"@HARDEN {json.dumps(data)}")
+
+        space: dict[str, object] = {"hang": hang}
+        exec(text, space)
+        space["_hx_say"] = say
+        with contextlib.suppress(Exception):
+            space["choose"]([*range(9)])
+        status = Status.TIMEOUT if len(waits) > before else Status.ERROR
+        return Evaluation(status, log="\n".join(lines), cpu_s=0.1)
+
+    hardened = asyncio.run(harden_program(measure, load_problem(tmp_path), seed, 2.0))
+    unjudged = {case.name: case.reason for case in hardened.cases if case.outcome is CaseOutcome.UNJUDGED}
+    assert set(unjudged) == {f"size {size}" for size in endless}
+    assert all("2 CPU seconds" in reason for reason in unjudged.values())
+    assert not hardened.failures
+    assert len(waits) == len(endless)
+    assert all(seconds is not None and seconds >= 2 for seconds in waits)
 
 
 @pytest.mark.parametrize(
@@ -179,6 +219,10 @@ def test_the_cases_of_a_program_in_cpp_are_a_comment_that_its_process_reads() ->
         called.append(len(value))
         return value
 
-    with pytest.raises(Exception, match="all cases were run"):
-        wrap_function(script, "priority", priority)(np.ones(10), np.ones(10), 3.0)
+    wrapped = wrap_function(script, "priority", priority)
+    # An evaluator may catch the end and call again.
+    for _ in range(2):
+        with pytest.raises(Exception, match="all cases were run"):
+            wrapped(np.ones(10), np.ones(10), 3.0)
     assert called[:5] == [0, 1, 2, 5, 20]
+    assert len(called) == len(CASES) - 1
