@@ -51,7 +51,26 @@ def test_a_file_of_set_x_gives_the_instance_that_it_holds(tmp_path: Path) -> Non
     np.testing.assert_array_equal(read.distances, pyvrp.read(tmp_path / "X.vrp", "round").distance_matrix(0))
 
 
-@pytest.mark.parametrize("text", ["", "EDGE_WEIGHT_TYPE : EXPLICIT\nCAPACITY : 3\nDEPOT_SECTION\n1\n-1\n"])
+HEAD = "EDGE_WEIGHT_TYPE : EUC_2D\nCAPACITY : 3\n"
+COORDINATES, DEMANDS, DEPOT = (
+    "NODE_COORD_SECTION\n1 0 0\n2 3 4\n",
+    "DEMAND_SECTION\n1 0\n2 1\n",
+    "DEPOT_SECTION\n1\n-1\n",
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        HEAD.replace("EUC_2D", "EXPLICIT") + COORDINATES + DEMANDS + DEPOT,
+        HEAD + DEMANDS + DEPOT,
+        HEAD + COORDINATES + DEPOT,
+        HEAD + COORDINATES.replace("4", "4.5") + DEMANDS.replace("2 1", "2 1\n3 1") + DEPOT,
+        HEAD + COORDINATES.replace("3 4", "3.5 4") + DEMANDS + DEPOT,
+        HEAD + COORDINATES + DEMANDS,
+    ],
+)
 def test_other_files_are_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "other.vrp").write_text(text)
     with pytest.raises(ValueError, match=r"other\.vrp"):

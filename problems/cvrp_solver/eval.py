@@ -32,7 +32,7 @@ from oragent.harness.drawing import draw_routes
 
 SIZES = {"train": (100,), "val": (100, 150, 200), "test": (100, 150, 200), "fresh": (100, 150, 200)}
 COUNTS = {"train": 6, "val": 6, "test": 10, "fresh": 10}
-UNITS = 2e7  # moves, about 0.6 CPU seconds
+UNITS = 2e7  # moves, about 0.7 CPU seconds
 MAX_REMOVALS = 100
 # Mean length of the neighbour lists; share of them that are the nearest customers; mean number of removals.
 WIDTH_EDGES = (8, 12, 16, 22, 30, 40)

@@ -96,13 +96,17 @@ def read(path: Path) -> Instance:
     if "EUC_2D" not in text or capacity is None or depots.flat[:1].tolist() != [1]:
         raise ValueError(f"{path.name}: expected a CVRP with EDGE_WEIGHT_TYPE EUC_2D, a CAPACITY, and node 1 as depot")
     coordinates, demands = _read_section(text, "NODE_COORD_SECTION"), _read_section(text, "DEMAND_SECTION")
+    if coordinates.shape[1] != 3 or demands.shape != (len(coordinates), 2):
+        raise ValueError(f"{path.name}: expected two whole coordinates and a demand for each node")
     return Instance(coordinates[:, 1:], demands[:, 1], int(capacity[1]))
 
 
 def _read_section(text: str, name: str) -> NDArray[np.int64]:
     section = re.search(rf"^{name}\s*\n([-\d\s]+)", text, re.MULTILINE)
-    rows = section[1].strip().splitlines() if section else []
-    return np.array([[int(number) for number in row.split()] for row in rows], dtype=np.int64)
+    rows = [row.split() for row in section[1].strip().splitlines()] if section else []
+    if len({len(row) for row in rows}) != 1:
+        return np.empty((0, 0), dtype=np.int64)
+    return np.array(rows).astype(np.int64)
 
 
 def read_folder(folder: Path) -> Mapping[int, list[Instance]]:
