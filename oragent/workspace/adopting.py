@@ -98,7 +98,11 @@ def propose_settings(folder: Path) -> list[dict[str, Any]]:
     ]
     entries += [{"program": path} for path in programs if path not in commands.values()]
     entries.sort(key=lambda entry: programs.index(entry.get("program") or commands[entry["command"]]))
-    entries += [{"program": path} for path in own if path.endswith(MODELS)]
+    models = [path for path in own if path.endswith(MODELS)]
+    if not entries and not models:
+        # Models that programs of another language wrote into such a folder.
+        models = [path for path in files if path.endswith(MODELS)]
+    entries += [{"program": path} for path in models]
     if not entries:
         raise WorkspaceError(
             f"{shorten_path(folder)} has no program that imports Pyomo, OR-Tools, gurobipy, PuLP, highspy, linopy or "

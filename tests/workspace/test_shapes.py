@@ -117,6 +117,14 @@ def test_files_that_a_program_writes_are_no_data(tmp_path: Path) -> None:
     assert proposal["documents"] == ["notes.md"]
 
 
+def test_a_model_that_a_program_writes_is_proposed_where_there_is_nothing_else(tmp_path: Path) -> None:
+    model = SHAPES["a model file"][0]["plan.lp"]
+    put(tmp_path, {"main.cpp": "int main() {}", "output/plan.lp": model})
+    assert [proposal["program"] for proposal in propose_settings(tmp_path)] == ["output/plan.lp"]
+    put(tmp_path, {"plan.lp": model})
+    assert [proposal["program"] for proposal in propose_settings(tmp_path)] == ["plan.lp"]
+
+
 @pytest.mark.slow
 def test_a_proposal_says_what_lacks_and_other_programs_are_listed(tmp_path: Path) -> None:
     needs = f"import os\n{LIBRARY}\nbuild(float(os.environ['WEEKS']))\n"
