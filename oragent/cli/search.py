@@ -373,11 +373,13 @@ def _run_search(
 def _judge_run(path: Path) -> Sequence[str]:
     """Compare the best program of a run with earlier ones on new instances; return the verdicts in sentences."""
     from oragent.evals.duel.run_verdict import judge_run
+    from oragent.report.run_verdicts import read_verdicts
 
     try:
         return [verdict.sentence for verdict in judge_run(path)]
     except OragentError as problem:
-        return [f"the best program could not be compared on new instances: {problem}"]
+        kept = [verdict.sentence for verdict in read_verdicts(path)]
+        return [*kept, f"the best program could not be compared on new instances: {problem}"]
     except KeyboardInterrupt:
         return []
 

@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 
+from oragent._base.errors import OragentError
 from oragent._base.safe_load import parse_json
 from oragent._base.statistics import ALPHA
 from oragent.evals.duel.contestants import REFERENCE, Contestant
@@ -41,10 +42,11 @@ def judge_run(path: Path) -> Sequence[RunVerdict]:
     """Compare the best program of a run with the previous best, the seed and references, and store the verdicts.
 
     The duels draw practice instances until a difference is shown. They take at most a tenth of the CPU time of the
-    run. There is no verdict if that is too little for one round, without practice instances, and on a cluster.
+    run; references that do not fit into it are left out. There is no verdict if that is too little for one round,
+    without practice instances, and on a cluster.
 
     Raises:
-        OragentError: A program has no score on new instances.
+        OragentError: A program has no score on new instances. The verdicts on the others are stored.
     """
     data = load_run(path)
     previous = find_previous_best(data)
@@ -58,29 +60,36 @@ def judge_run(path: Path) -> Sequence[RunVerdict]:
             for record in {record.id: record for record in (data.best, previous, data.seed)}.values()
         )
     folder = reopen(path, changed=True, only_read=True)
-    rivals += [
-        (f"{REFERENCE}/{name}", folder.problem.read_reference(name)[0]) for name in folder.problem.about.references
-    ]
-    cost = 2 * len(rivals) * data.best.candidate.evaluation.cpu_s
-    rounds = min(MAX_ROUNDS, int(MAX_SHARE * data.spend.cpu_s / cost)) if cost > 0 else 0
+    cost = 2 * data.best.candidate.evaluation.cpu_s
+    duels = MAX_SHARE * data.spend.cpu_s / cost if cost > 0 else 0.0
+    references = [(f"{REFERENCE}/{name}", "") for name in folder.problem.about.references]
+    # References are left out where one round against all would take too long.
+    rivals += references if len(rivals) + len(references) <= duels else []
+    rounds = min(MAX_ROUNDS, int(duels / len(rivals)))
     if not rounds:
         return []
-    verdicts = []
-    for rival in rivals:
-        contestants = Contestant(*best), Contestant(*rival)
-        plan = DuelPlan(
-            folder.problem,
-            folder.root,
-            contestants,
-            folder.config,
-            PRACTICE,
-            rounds,
-            level=ALPHA,
-            # The instances follow from the program, which is older than they are, so that a run can be repeated.
-            first_seed=int(hash_best(path)[:SEED_DIGITS], 16),
-        )
-        verdicts.append(_describe(run_duel(plan), "seed" if rival[0] == data.seed.id else rival[0][:MAX_NAME]))
+    verdicts: list[RunVerdict] = []
+    problems: list[OragentError] = []
+    for name, source in rivals:
+        try:
+            text = source or folder.problem.read_reference(name.removeprefix(f"{REFERENCE}/"))[0]
+            plan = DuelPlan(
+                folder.problem,
+                folder.root,
+                (Contestant(*best), Contestant(name, text)),
+                folder.config,
+                PRACTICE,
+                rounds,
+                level=ALPHA,
+                # The instances follow from the program, which is older than they are, so that a run can be repeated.
+                first_seed=int(hash_best(path)[:SEED_DIGITS], 16),
+            )
+            verdicts.append(_describe(run_duel(plan), "seed" if name == data.seed.id else name[:MAX_NAME]))
+        except OragentError as problem:
+            problems.append(problem)
     write_verdicts(path, verdicts)
+    if problems:
+        raise problems[0]
     return verdicts
 
 

@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from oragent._base.errors import ProblemError
 from oragent.api.run_documents import describe_run
+from oragent.cli.search import _judge_run
 from oragent.evals.duel.run_verdict import find_previous_best, judge_run
 from oragent.evaluation.problem import Problem
 from oragent.report import terminal
@@ -78,6 +80,32 @@ def test_references_of_the_problem_are_rivals_too(run: Path, pool: DicePool, mon
     assert verdicts["reference/known"].gain > 0 > verdicts["reference/other"].gain
     assert all(verdicts[f"reference/{name}"].is_above_noise for name in ("known", "other"))
     assert read_verdicts(run) == tuple(verdicts.values())
+
+
+def test_a_reference_without_a_score_costs_no_verdict_on_the_others(
+    run: Path, pool: DicePool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read_reference(problem: Problem, name: str) -> tuple[str, tuple[str, ...]]:
+        if name == "lost":
+            raise ProblemError("no such file")
+        return "2 0.2", ()
+
+    file = reopen(run, only_read=True).problem.folder / "problem.yaml"
+    file.write_text(f"{file.read_text()}\nreferences: {{lost: lost.py, known: known.py}}\n")
+    monkeypatch.setattr(Problem, "read_reference", read_reference)
+    with pytest.raises(ProblemError):
+        judge_run(run)
+    assert [verdict.rival for verdict in read_verdicts(run)] == ["3.0", "seed", "reference/known"]
+    *verdicts, problem = _judge_run(run)
+    assert verdicts == [verdict.sentence for verdict in read_verdicts(run)]
+    assert "no such file" in problem
+
+
+def test_references_that_take_too_long_cost_no_verdict_on_the_seed(begun, pool: DicePool) -> None:
+    run = write_run(begun, [SEED, EARLIER, BEST], most=37)
+    file = reopen(run, only_read=True).problem.folder / "problem.yaml"
+    file.write_text(f"{file.read_text()}\nreferences: {{known: known.py, other: known.py}}\n")
+    assert [verdict.rival for verdict in judge_run(run)] == ["1.0", "seed"]
 
 
 def test_a_tenth_of_the_time_of_the_run_is_not_exceeded(begun, pool: DicePool) -> None:
