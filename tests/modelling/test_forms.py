@@ -154,6 +154,7 @@ def test_an_objective_may_follow_its_rank_on_one_line() -> None:
     assert dict(from_text(text, "lp").objective_record.terms) == {"x": 2, "y": 1}
 
 
+GOAL = {"name": "sleep", "terms": {"sleeping pills": 1}, "sense": "maximize"}
 GOOD = {
     "sense": "minimize",
     "objective": {"terms": {"painkillers": 3, "sleeping pills": 5}},
@@ -176,6 +177,7 @@ GOOD = {
         (json.dumps(GOOD | {"variables": [3]}), "variable 1 is a int"),
         (json.dumps(GOOD | {"variables": [{"name": "x", "lower": 1}]}), "unknown key 'lower': did you mean 'low'?"),
         (json.dumps(GOOD | {"sense": "max"}), "sense is 'max': expected one of"),
+        (json.dumps(GOOD | {"features": {"goals": [GOAL, GOAL]}}), "two objectives have the name 'sleep'"),
         ('{"sense": NaN}', "NaN is not a number of JSON"),
         ('{"sense": 1, "sense": 2}', "the key 'sense' occurs twice"),
         ('{"sense": ' + "9" * 5000 + "}", "expected finite numbers"),

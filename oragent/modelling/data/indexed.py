@@ -252,6 +252,7 @@ class IndexedModel:
             ModellingError: Names or figures are not those of a model.
         """
         features, columns, split = arrays.features, len(variables), split_limits(arrays.row_low, arrays.row_high)
+        check_unique((goal.name for goal in features.goals), "objectives")
         matrix = arrays.matrix.select_rows(split.rows)
         title, unit, note = objective
         main = IndexedObjective(
