@@ -242,12 +242,13 @@ def _fill_texts(layout: _Layout, problem: Problem) -> dict[str, str]:
         "MODE": mode,
         "NAME": json.dumps(f"oragent/{problem.name.replace('_', '-')}"),
         "PROGRAM": problem.seed,
-        "QUOTED": json.dumps(description),
+        # YAML and TOML have no escapes for half a character, as JSON has.
+        "QUOTED": json.dumps(description, ensure_ascii=False),
         # The program and the seed are scored.
         "SECONDS": str(int(_make_limits(problem, mode).cpu_s) * 2 + 120),
         "SEED": repr(problem.seed),
         "TIMEOUT": str(int(about.timeout_s) * 2 + 60),
-        "TITLE": json.dumps(about.title),
+        "TITLE": json.dumps(about.title, ensure_ascii=False),
         "VERSION": __version__,
     }
     templates = files("oragent.authoring") / "template"

@@ -93,7 +93,7 @@ class HardenedProgram:
             text += "; " + "; ".join(f"{case.name}: {case.reason}" for case in self.failures)
         unjudged = [case.name for case in self.cases if case.outcome is CaseOutcome.UNJUDGED]
         if unjudged:
-            text += f"; not judged, as the seed fails too: {', '.join(unjudged)}"
+            text += f"; not judged, as the seed fails: {', '.join(unjudged)}"
         return text
 
     @classmethod

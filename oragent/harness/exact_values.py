@@ -79,7 +79,8 @@ class DistantGenerator:
         x[:] = self._call_back(self._number, SHUFFLE, (x, *args), kwargs)
 
 
-DRAWING = (np.random.Generator, np.random.RandomState, random.Random, DistantGenerator)
+GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)
+DRAWING = (*GENERATORS, DistantGenerator)
 
 
 class SentFunctions(list[Any]):
@@ -241,7 +242,8 @@ def serve_callback(content: Any, functions: SentFunctions) -> bytes:
         number, method, args, kwargs = content
         function = functions[number]
         if isinstance(function, DRAWING):
-            if method.startswith("_") or method in CLOSED:
+            # Methods of a class of the evaluator are functions that it does not name.
+            if method.startswith("_") or method in CLOSED or not any(hasattr(kind, method) for kind in GENERATORS):
                 raise AttributeError(method)
             function = getattr(function, method)
         value = function(*args, **kwargs)

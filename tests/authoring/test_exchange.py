@@ -200,6 +200,18 @@ def test_an_export_has_the_files_of_its_framework(tmp_path: Path) -> None:
         export_task(problem, "paper", tmp_path / "paper")
 
 
+def test_exported_settings_have_any_character_of_the_description(tmp_path: Path) -> None:
+    folder = scaffold.new("sack", tmp_path / "problems")
+    title = '\U0001d465 and \u00e9 \\ "'
+    about = yaml.safe_load((folder / "problem.yaml").read_text()) | {"title": title, "description": title}
+    (folder / "problem.yaml").write_text(yaml.safe_dump(about))
+    problem = load_problem(folder)
+    made = {name: export_task(problem, name, tmp_path / name).folder for name in ("openevolve", "shinka", "harbor")}
+    assert title in yaml.safe_load((made["openevolve"] / "config.yaml").read_text())["prompt"]["system_message"]
+    assert title in yaml.safe_load((made["shinka"] / "shinka.yaml").read_text())["evo"]["task_sys_msg"]
+    assert tomllib.loads((made["harbor"] / "task.toml").read_text())["task"]["description"] == title
+
+
 def test_exported_tasks_have_the_limits_of_oragent_on_the_test_set(tmp_path: Path) -> None:
     folder = scaffold.new("sack", tmp_path / "problems")
     script = (folder / "eval.py").read_text()

@@ -254,6 +254,16 @@ def test_the_state_of_a_passed_generator_stays_closed(call: Any) -> None:
         assert "problem" in wire_format.decode_frame(frame)
 
 
+def test_methods_that_the_evaluator_adds_to_a_generator_are_not_called() -> None:
+    class Sampler(random.Random):
+        def solution(self) -> str:
+            return "secret"
+
+    assert "problem" in wire_format.decode_frame(serve_callback([0, "solution", (), {}], sent(Sampler(7))))
+    frame = serve_callback([0, "randrange", (9,), {}], sent(Sampler(7)))
+    assert wire_format.decode_frame(frame, ExactArrays())["value"] == random.Random(7).randrange(9)
+
+
 def test_global_generators_go_on_between_calls(call: Any) -> None:
     first, second = call("chance"), call("chance")
     assert first[0] != second[0]
