@@ -226,7 +226,14 @@ def finished_verbs(folder: Path) -> list[FinishedCase]:
 def add_parameters(text: str, new_parameters: list[dict[str, Any]]) -> str:
     """Append rows for missing parameters to a table of general parameters, in the CSV dialect of the text."""
     reading = tables.read_table(text) if text.strip() else None
-    names = {row[0].strip() for row in reading.table.rows} if reading and reading.table else set()
+    table = reading.table if reading else None
+    titles = [title.strip().casefold() for title in (table.header if table else tables.PARAMETERS_HEADER)]
+    keys = [title.casefold() for title in tables.PARAMETERS_HEADER]
+    # Titles in any order; cells whose title is missing fill the other columns in order.
+    rest = [key for key in keys if key not in titles]
+    columns = [title if title in keys else rest.pop(0) if rest else "" for title in titles]
+    place = columns.index(keys[0]) if keys[0] in columns else 0
+    names = {cell.strip() for row in (table.rows if table else ()) for cell in row[place : place + 1]}
     out = io.StringIO(newline="")
     ending = "\r\n" if "\r\n" in text else "\n"
     writer = csv.writer(out, delimiter=reading.separator if reading else ",", lineterminator=ending)
@@ -238,8 +245,8 @@ def add_parameters(text: str, new_parameters: list[dict[str, Any]]) -> str:
             names.add(cells[0].strip())
             if reading and dialects.DECIMAL_COMMAS in reading.notes and tables.parse_number(cells[1]) is not None:
                 cells[1] = cells[1].replace(",", "").replace(".", ",")
-            width = len(reading.table.header) if reading and reading.table else len(cells)
-            writer.writerow([*cells, *[""] * width][:width])
+            cell_of = dict(zip(keys, cells, strict=True))
+            writer.writerow([cell_of.get(column, "") for column in columns])
     joint = ending if text and not text.endswith("\n") and out.getvalue() else ""
     return f"{text}{joint}{out.getvalue()}"
 

@@ -222,6 +222,23 @@ def test_parameters_are_added_and_changed_in_the_dialect_of_the_table():
     )
 
 
+@pytest.mark.parametrize(
+    ("table", "row"),
+    [
+        ("Parameter_Name,Unit,Value\nx,t,1\n", "y,EUR,2\n"),
+        ("value,parameter_name\n1,x\n", "2,y\n"),
+        ("Parameter_Name,Value,Unit,Note,Owner\nx,1,t,,me\n", "y,2,EUR,fee,\n"),
+        ("Name,Value\nx,1\n", "y,2\n"),
+        ("Value,Unit\n1,t\n", "2,EUR\n"),
+    ],
+)
+def test_cells_of_a_new_parameter_are_in_the_columns_of_their_titles(table: str, row: str) -> None:
+    new = {"name": "y", "value": "2", "unit": "EUR", "meaning": "fee"}
+    assert add_parameters(table, [new]) == table + row
+    if "name" in table.casefold():
+        assert add_parameters(table, [{**new, "name": "x"}]) == table
+
+
 @pytest.mark.slow
 def test_a_file_above_16_mib_is_read_and_its_head_described(tmp_path):
     rows = 17_000
