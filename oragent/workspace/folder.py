@@ -230,8 +230,8 @@ def add_parameters(text: str, new_parameters: list[dict[str, Any]]) -> str:
     titles = [title.strip().casefold() for title in (table.header if table else tables.PARAMETERS_HEADER)]
     keys = [title.casefold() for title in tables.PARAMETERS_HEADER]
     # Titles in any order; cells whose title is missing fill the other columns in order.
-    rest = [key for key in keys if key not in titles]
-    columns = [title if title in keys else rest.pop(0) if rest else "" for title in titles]
+    rest = iter([key for key in keys if key not in titles])
+    columns = [title if title in keys else next(rest, "") for title in titles]
     place = columns.index(keys[0]) if keys[0] in columns else 0
     names = {cell.strip() for row in (table.rows if table else ()) for cell in row[place : place + 1]}
     out = io.StringIO(newline="")

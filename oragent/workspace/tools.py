@@ -457,8 +457,10 @@ def searchable_text(path: str, content: bytes) -> str:
 
 def _find_source(path: str, content: bytes, cell: CellReference) -> CitedLine | None:
     """Return the source that the table of parameters names for a figure; None for other cells and for no source."""
-    column = tables.PARAMETERS_HEADER[3]
-    if path != FIGURES or cell.column.strip().casefold() != "value" or column not in _parameter_columns(content):
+    if path != FIGURES or cell.column.strip().casefold() != "value":
+        return None
+    column = _parameter_titles(content).get(tables.PARAMETERS_HEADER[3])
+    if column is None:
         return None
     meaning = locate_cell(content, replace(cell, column=column)).text
     return next((citation for citation in find_citations(meaning) if isinstance(citation, CitedLine)), None)
@@ -469,15 +471,22 @@ def _parameter_columns(content: bytes) -> Sequence[str]:
     return table.header if table else tables.PARAMETERS_HEADER
 
 
+def _parameter_titles(content: bytes) -> dict[str, str]:
+    """Return the titles of the table of parameters by those of ``PARAMETERS_HEADER``, whatever their case."""
+    titles = {title.strip().casefold(): title for title in _parameter_columns(content)}
+    return {name: titles[name.casefold()] for name in tables.PARAMETERS_HEADER if name.casefold() in titles}
+
+
 def _change_parameter(content: bytes, entry: Mapping[str, str]) -> bytes:
     """Return the table of parameters with other cells of a figure that it has already; empty ones stay."""
+    # A table without a column for values is refused.
+    titles = {"Value": "Value"} | _parameter_titles(content)
     cells = dict(zip(tables.PARAMETERS_HEADER[1:], (entry["value"], entry["unit"], entry["meaning"]), strict=True))
     name = (entry["name"].strip(),)
-    columns = _parameter_columns(content)
     changes = [
-        CellChange(CellReference(FIGURES, "", name, column), text)
+        CellChange(CellReference(FIGURES, "", name, titles[column]), text)
         for column, text in cells.items()
-        if text and column in columns
+        if text and column in titles
     ]
     return change_cells(content, FIGURES, changes)
 

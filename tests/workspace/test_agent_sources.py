@@ -69,6 +69,31 @@ def test_the_table_of_figures_keeps_its_columns(session: ToolSession, more: str)
     assert rows["milk"].get("Context_Description", "[docs/a.md:3]") == "[docs/a.md:3]"
 
 
+@pytest.mark.parametrize("header", ["parameter_name,value,unit", "Parameter_Name, Value ,UNIT"])
+def test_titles_of_figures_may_have_any_case(session: ToolSession, header: str) -> None:
+    path = session.folder / "data/general_parameters.csv"
+    path.write_text(f"{header}\nmilk,100,l\n")
+    use(session, "write_parameters", name="milk", value="120", unit="kg", source="[docs/a.md:3]")
+    assert figures(session)["milk"] == ["120", "kg"]
+
+
+def test_a_table_without_a_column_of_values_is_refused(session: ToolSession) -> None:
+    path = session.folder / "data/general_parameters.csv"
+    path.write_text("parameter_name,wert\nmilk,100\n")
+    assert "Value" in use(session, "write_parameters", name="milk", value="120", source="[docs/a.md:3]")
+    assert figures(session)["milk"] == ["100"]
+
+
+@pytest.mark.parametrize("source", ["[docs/a.md:2]", "[docs/a.md:3]"])
+def test_a_source_below_a_title_of_another_case_counts(session: ToolSession, source: str) -> None:
+    path = session.folder / "data/general_parameters.csv"
+    path.write_text("parameter_name,value,context_description\nmilk,100,in store [docs/a.md:1]\n")
+    use(session, "set_cell", cell="data/general_parameters.csv[milk, value]", value="120")
+    assert figures(session)["milk"][0] == "100"
+    use(session, "write_parameters", name="milk", value="120", source=source)
+    assert figures(session)["milk"][0] == ("120" if source == "[docs/a.md:3]" else "100")
+
+
 def test_all_rows_of_a_table_are_shown_or_counted(session: ToolSession) -> None:
     rows = [f"t{number},{number}" for number in range(1, 301)]
     put(session.folder, {"data/t.csv": "\n".join(["name,amount", *rows[:14]]) + "\n"})
