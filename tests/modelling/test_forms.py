@@ -149,6 +149,13 @@ def test_what_is_no_linear_model_is_refused(text: str, form: str, complaint: str
         from_text(text, form)
 
 
+def test_many_rows_of_one_name_get_short_names_of_their_own() -> None:
+    rows = "".join(f" c: x >= {at}\n" for at in range(300))
+    names = from_text(f"min\n x\nst\n{rows}end\n", "lp").flat_row_names
+    assert len(set(names)) == 300
+    assert max(map(len, names)) < 10
+
+
 def test_an_objective_may_follow_its_rank_on_one_line() -> None:
     text = "max multi-objectives\n a: Priority=1 Weight=1 2 x + y\nst\n c: x + y <= 5\nend\n"
     assert dict(from_text(text, "lp").objective_record.terms) == {"x": 2, "y": 1}

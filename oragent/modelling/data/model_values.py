@@ -106,10 +106,13 @@ def round_digits(value: float, digits: int) -> float:
 
 def free_name(name: str, taken: set[str]) -> str:
     """Return an unused name and mark it as used."""
-    while name in taken:
-        name += "'"
-    taken.add(name)
-    return name
+    free = f"{name}'" if name in taken else name
+    # Counting from the size keeps files with many rows of one name fast.
+    number = len(taken)
+    while free in taken:
+        free, number = f"{name}'{number}", number + 1
+    taken.add(free)
+    return free
 
 
 def numbered_name(name: str, taken: Collection[str], between: str = "") -> str:
