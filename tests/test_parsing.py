@@ -80,7 +80,7 @@ SITES = {
     "api/experiments.py": ({"ast.parse": 1, "ast.literal_eval": 1}, USER),
     "evaluation/devices.py": ({"json.loads": 1}, OURS),
     "evaluation/job.py": ({"tree_of": 1}, USER),
-    "search/user_commands.py": ({"json.loads": 5}, f"{USER}, of bounded length"),
+    "search/user_commands.py": ({"json.loads": 3}, f"{USER}, of bounded length"),
     "search/round_experiments.py": ({"json.loads": 1}, OURS),
     "search/launch.py": ({"json.loads": 1}, OURS),
     "search/archive.py": ({"json.loads": 1}, OURS),
