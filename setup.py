@@ -10,7 +10,7 @@ ROOT = Path(__file__).resolve().parent
 # By name, as these folders may also hold official files, which are their owners' and never shipped.
 SHIPPED = (
     "problems/*/*.py", "problems/*/*.yaml", "problems/*/*.json", "problems/*/*.md",
-    "problems/*/discovered/*",
+    "problems/*/discovered/*", "problems/*/references/*.py",
     "configs/*.yaml", "configs/*/*.yaml",
     "checkpoints/*.safetensors", "checkpoints/manifest.yaml",
 )  # fmt: skip

@@ -19,6 +19,7 @@ SHAPES = {
     "tsp_aco": "args[0].shape",
     "tsp_gls": "args[0].shape",
     "cvrp_aco": "args[0].shape",
+    "cvrp_solver": "args[0].shape",
     "op_aco": "args[1].shape",
     "mkp_aco": "args[0].shape",
     "bpp_offline_aco": "(len(args[0]), len(args[0]))",
@@ -102,10 +103,12 @@ def check_answers(folder: Path, shape: str, tmp_path: Path, names: Iterable[str]
     about = yaml.safe_load((folder / "problem.yaml").read_text())
     for module in about.get("requires", ()):
         if module != "sumo":
-            pytest.importorskip(module)
+            pytest.importorskip(module.partition(">")[0])
     sign = -1 if about["direction"] == "minimize" else 1
     answers = expressions(folder, shape)
     imports = "import numpy as np\n" + "import torch\n" * ("torch" in about.get("requires", ()))
+    if folder.name == "cvrp_solver":
+        imports += "def strength(*args):\n    return 1, 25\n"
     better, seed = {}, seed_score(folder)
     for name in names or answers:
         program = tmp_path / f"{name}.py"

@@ -98,10 +98,10 @@ class Adviser:
         pair = self._strength(progress.done, progress.stalled, size / max(len(progress.routes), 1))
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise CandidateError(f"strength returned {pair!r:.80}; expected two numbers, low and high")
-        high = int(number(pair[1], 1, MAX_REMOVALS))
-        low = int(number(pair[0], 1, high))
-        self._traits.append((*self._describe(neighbours), (low + high) / 2))
-        return Guidance(neighbours, low, high)
+        high = number(pair[1], 1, MAX_REMOVALS)
+        low = number(pair[0], 1, high)
+        self._traits.append((*self._describe(neighbours), (int(low) + int(high)) / 2))
+        return Guidance(neighbours, int(low), int(high))
 
     def _describe(self, neighbours: list[list[int]]) -> tuple[float, float]:
         """Compute the mean length of the lists, and the share of them that are the nearest customers."""

@@ -1,3 +1,20 @@
+def strength(progress, stalled, mean_route):
+    """Say how many customers the solver removes at random places before it repairs and improves a solution.
+
+    Args:
+        progress: Number from 0 to 0.95, the part of the work that is done.
+        stalled: Number from 0 to 1, the part of the work since the last better solution.
+        mean_route: Number, the mean number of customers on a route of the best solution.
+
+    Returns:
+        ``(low, high)``: numbers from 1 to 100, ``low <= high``, which are rounded down. Each step removes a random
+        number of customers between them.
+    """
+    low = 1
+    high = 25
+    return low, high
+
+
 def remoteness(distances, demands, capacity, route, position, progress):
     """Say how far apart customers are, for the neighbour lists of a routing solver.
 
@@ -13,18 +30,4 @@ def remoteness(distances, demands, capacity, route, position, progress):
         ``(n + 1, n + 1)`` array. The solver tries moves of a customer with the 50 others of its row that have the
         smallest entries. Infinite entries are left out, which makes a list shorter, but never shorter than 5.
     """
-    return distances.copy()
-
-
-def strength(progress, stalled, mean_route):
-    """Say how many customers the solver removes at random places before it repairs and improves a solution.
-
-    Args:
-        progress: Number from 0 to 0.95, the part of the work that is done.
-        stalled: Number from 0 to 1, the part of the work since the last better solution.
-        mean_route: Number, the mean number of customers on a route of the best solution.
-
-    Returns:
-        ``(low, high)``: whole numbers from 1 to 100, ``low <= high``. Each step removes a random number between them.
-    """
-    return 1, 25
+    return distances + 0.0

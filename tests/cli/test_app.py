@@ -45,7 +45,7 @@ def test_the_table_of_commands_says_what_each_command_says() -> None:
 
 @pytest.mark.parametrize(
     ("words", "most"),
-    [(["--help"], 60), (["solve", "model.lp"], 78), (["model", "model.lp", "whatif x <= 1"], 98)],
+    [(["--help"], 60), (["solve", "model.lp"], 79), (["model", "model.lp", "whatif x <= 1"], 98)],
     ids=["help", "solve", "what-if"],
 )
 def test_a_command_imports_few_modules(words: list[str], most: int, tmp_path: Path) -> None:

@@ -33,6 +33,8 @@ def evaluated(problem: str, folder: Path, *options: str) -> tuple[Result, list[s
     """The result of the seed on the first training instance, and the pictures."""
     evaluator, prefix = ROOT / "problems" / problem / "eval.py", f"--file_output_prefix={folder}/"
     few = ["--instances=1"]
+    if problem == "cvrp_solver":
+        pytest.importorskip("pyvrp")
     if problem in NEURAL:  # their networks solve all instances of a size at once, so the copy has one
         evaluator, few = one_instance(evaluator.parent, folder), ["--device=cpu"]
     command = [sys.executable, evaluator, f"--root_dir={folder}", "--mode=train", prefix]
@@ -83,6 +85,13 @@ def has_all_routes(picture: str, result: Result, instance: cvrp.CvrpInstance) ->
     return drawn_length(picture, instance.coordinates) == pytest.approx(result.score, rel=0.01)
 
 
+def has_scaled_routes(picture: str, result: Result, instance: Any) -> bool:
+    polygons = POLYGON.findall(picture)
+    assert sum(len(points.split()) for points in polygons) == instance.size + len(polygons)
+    length = result.score * instance.estimate_length()
+    return drawn_length(picture, instance.coordinates) == pytest.approx(length, rel=0.02)
+
+
 def has_path(picture: str, result: Result, instance: op.OpInstance) -> bool:
     (polygon,), fills = POLYGON.findall(picture), re.findall(r'<circle [^>]*fill="([^"]+)"', picture)
     visited = np.array([fill != "none" for fill in fills])
@@ -123,6 +132,12 @@ def torch_stream() -> Any:
     return import_module("oragent.domains.network_instances")
 
 
+def first_steered_instance() -> Any:
+    """The first instance of mode train of the problem inside PyVRP."""
+    rng = np.random.default_rng([*b"cvrp_solver train", 100, 0]).spawn(1)[0]
+    return import_module("tests.test_cvrp_solver").instances.draw(rng, 100)
+
+
 NEURAL = ("tsp_pomo", "tsp_lehd", "cvrp_pomo", "cvrp_lehd")
 Check = Callable[[str, Result, Any], bool]
 DRAWN: dict[str, tuple[Check, Callable[[], Any]]] = {
@@ -130,6 +145,7 @@ DRAWN: dict[str, tuple[Check, Callable[[], Any]]] = {
     "tsp_aco": (has_tour, lambda: tsp.stream(tsp.ACO_STREAM, "train", 50)[0]),
     "tsp_gls": (has_tour, lambda: tsp.stream(tsp.GLS_STREAM, "train", 200)[0]),
     "cvrp_aco": (has_routes, lambda: cvrp.stream("train", 50)[0]),
+    "cvrp_solver": (has_scaled_routes, first_steered_instance),
     "op_aco": (has_path, lambda: op.stream("train", 50)[0]),
     "bpp_online": (has_bins, lambda: bpp.weibull_stream("train", 5000)[0]),
     "bpp_offline_aco": (has_bins, lambda: bpp.uniform_stream("train", 500)[0]),

@@ -211,7 +211,6 @@ def test_the_cost_of_a_report_is_what_was_spent(data: RunData) -> None:
     calls = spend.calls
     assert (calls.number, calls.tokens_in, calls.tokens_out, calls.cost, calls.unpriced) == (3, 3000, 600, 0.75, 1)
     assert (calls.seconds, calls.retries, calls.tokens) == (11.0, 2, 3600)
-    assert [(name, of.number) for name, of in spend.by_model.items()] == [("local", 2), ("gpt-4.1-mini", 1)]
     assert [(name, of.cost) for name, of in spend.by_role.items()] == [("graft", 0.5), ("mutate", 0.25)]
     values = [value for _, value in list_costs(data)]
     assert values == [
