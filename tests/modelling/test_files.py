@@ -174,3 +174,12 @@ def test_damage_of_any_kind_is_read_or_refused_in_one_line(data: st.DataObject) 
         except ModellingError as problem:
             complaint = str(problem)
         assert "\n" not in complaint
+
+
+def test_lp_names_may_have_slashes_beside_a_divided_square(tmp_path: Path) -> None:
+    (tmp_path / "model.lp").write_text("min\n obj: 2 x/a + y[1/b] + [ x/a^2 ]/2\nst\n c/1: x/a + y == 2\nend\n")
+    model = read(tmp_path / "model.lp")
+    assert [one.name for one in model.variable_records] == ["x/a", "y[1/b]", "y"]
+    assert [one.name for one in model.row_records] == ["c/1"]
+    # x = 0 and y = 2 satisfy the row; y[1/b] = 0.
+    assert solve(model).objective == pytest.approx(0)

@@ -31,12 +31,12 @@ from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.model_values import NO_BOUND, Relation, Sense, check_bound, free_name
 from oragent.modelling.files.parsed_model import FileObjective, Parts, add_general, build_model
 
-BODY = r"[\w.!\"#$%&;?@'`{}~|(),]"
+BODY = r"[\w.!\"#$%&;?@'`{}~|(),/]"
 # The first character is no digit. Letters of all languages are allowed, as solvers write them.
 NAME = rf"(?:[^\W\d]|[!\"#$%&;?@'`{{}}~|]){BODY}*(?:\[[^\[\]\s]*\]{BODY}*)*"
 NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 TOKEN = re.compile(
-    rf"\s*(?:(?P<operator>->|::|<=|>=|=<|=>|[-+*/^:<>=\[\](),])|(?P<number>{NUMBER})|(?P<name>{NAME})|(?P<bad>\S))"
+    rf"\s*(?:(?P<operator>->|::|<=|>=|=<|=>|==|[-+*/^:<>=\[\](),])|(?P<number>{NUMBER})|(?P<name>{NAME})|(?P<bad>\S))"
 )
 WORDS = (
     r"maximi[sz]e|maximum|max|minimi[sz]e|minimum|min|subject\s+to|such\s+that|st|s\.t\.|st\.|lazy\s+constraints|"
@@ -60,6 +60,7 @@ RELATIONS = {
     ">=": Relation.AT_LEAST,
     "=>": Relation.AT_LEAST,
     "=": Relation.EQUAL,
+    "==": Relation.EQUAL,
 }
 MIRRORED = {Relation.AT_MOST: Relation.AT_LEAST, Relation.AT_LEAST: Relation.AT_MOST, Relation.EQUAL: Relation.EQUAL}
 INFINITE = re.compile(r"inf(?:inity)?", re.IGNORECASE)
