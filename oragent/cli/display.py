@@ -372,7 +372,7 @@ class Display:
         """Describe whether the step from the former leader is more than the noise of the instances."""
         tried = progress.spent.evaluations
         is_above = is_above_noise(self._direction, former.metrics, progress.best.metrics, tried)
-        return ", in noise" if is_above is False else ""
+        return {True: ", above the noise", False: ", within the noise", None: ""}[is_above]
 
     def _describe_best(self, now: float) -> Best | None:
         if self._best is None:
