@@ -1,6 +1,7 @@
 """The scripted model's programs are bred like those of ``gp``, from what a prompt shows."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -32,3 +33,11 @@ def test_only_expressions_over_the_parameters_are_inserted() -> None:
 @pytest.mark.parametrize("source", ["x = 1\n", "def broken(:\n"])
 def test_what_has_no_function_stays_as_it_is(source: str) -> None:
     assert breed_child(source, 0) == source
+
+
+def test_of_several_results_one_is_changed() -> None:
+    for seed in range(20):
+        names: dict[str, Any] = {}
+        exec(breed_child("def f(a):\n    return 1, 25\n", seed), names)
+        low, high = names["f"](0)
+        assert (low == 1) != (high == 25)

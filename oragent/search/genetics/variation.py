@@ -206,7 +206,13 @@ def _last_resort(original: _Given, primitives: Sequence[str], rng: np.random.Gen
     returns = [node for node in all_nodes(unit) if isinstance(node, ast.Return) and node.value]
     for node in returns:
         assert node.value is not None
-        node.value = build_expression("{e} * {c}", e=node.value, c=factor)
+        # Several results: a tuple cannot be multiplied, so one of them is.
+        if isinstance(node.value, ast.Tuple) and node.value.elts:
+            parts = node.value.elts
+            at = int(rng.integers(len(parts)))
+            parts[at] = build_expression("{e} * {c}", e=parts[at], c=factor)
+        else:
+            node.value = build_expression("{e} * {c}", e=node.value, c=factor)
     if not returns:
         unit.body.append(ast.Return(factor))
     source = write_program(tree)
