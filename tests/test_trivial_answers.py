@@ -69,14 +69,11 @@ FEW = "zeros", "random", "first argument in shape"
 # Share of the seed's score. The seeds of these problems change nothing in a network, so any other answer moves the score
 # a little, to either side.
 MARGINS = dict.fromkeys(("tsp_pomo", "cvrp_pomo", "tsp_lehd", "cvrp_lehd"), 0.005)
-# instances of a problem whose evaluation takes over ten CPU seconds
-INSTANCES = {"tsp_lehd": "0:1", "cvrp_lehd": "0:1"}
 
 
 def evaluate(folder: Path, candidate: Path | None) -> Result | None:
     """Score a program on ``train``; None if it has no score."""
     words = [sys.executable, folder / "eval.py", "--mode=train", f"--root_dir={PROJECT}", "--heuristic_s=none"]
-    words += [f"--instances={INSTANCES[folder.name]}"] if folder.name in INSTANCES else []
     words += [f"--candidate={candidate}"] if candidate else []
     ended = parse(subprocess.run(words, capture_output=True, text=True, check=False, cwd=folder).stdout)
     return ended if isinstance(ended, Result) else None
