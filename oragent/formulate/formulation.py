@@ -157,12 +157,11 @@ class FormulationResult:
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> "FormulationResult":
         """Read the result from plain data."""
-        fields = {name: plain[name] for name in cls.__dataclass_fields__ if name in plain}
         milp = None if plain["milp"] is None else model_from_dict(plain["milp"])
         columns = set() if milp is None else set(milp.flat_variable_names)
         return cls(
-            **fields
-            | {
+            **{
+                **plain,
                 "milp": milp,
                 "disputes": tuple(map(read_dispute, plain.get("disputes", ()))),
                 "withdrawn": tuple(map(read_dispute, plain.get("withdrawn", ()))),

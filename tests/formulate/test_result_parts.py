@@ -26,7 +26,6 @@ from oragent.formulate.checks import Checked, CheckFinding, CheckStatus, Reason
 from oragent.formulate.effects import Shortage, measure_effects
 from oragent.formulate.explain import _variable_facts, data_labels, group_decisions
 from oragent.formulate.folder import FormulationRequest, create_folder, finalize, price_result
-from oragent.formulate.formulation import FormulationResult
 from oragent.formulate.metamorphic_tests import Property, PropertyResult
 from oragent.formulate.model_comparison import CheckRow, find_counterexample
 from oragent.formulate.modules import _changed_decisions
@@ -43,7 +42,6 @@ from oragent.llm.model_settings import ModelSettings, RuntimeSettings
 from oragent.llm.prices import Prices
 from oragent.modelling.data.features import FurtherObjective, ModelFeatures
 from oragent.modelling.data.indexed import IndexedModel
-from oragent.modelling.data.intervals import PlanInterval, TimeExpression
 from oragent.modelling.data.model_records import Objective, Row, Variable
 from oragent.modelling.data.model_values import Relation, Sense, VariableKind
 from oragent.modelling.data.names import group_by_names
@@ -497,39 +495,6 @@ def test_changed_decisions_are_those_that_differ(
     assert (
         _changed_decisions(first, ExecutionResult(None, milp=BAKERY, solution=Solution(SolveStatus.INFEASIBLE))) is None
     )
-
-
-def test_a_result_is_the_same_after_it_was_stored() -> None:
-    interval = PlanInterval(
-        "bake", TimeExpression({"x": 1.0}), TimeExpression({"x": 1.0}, 2.0), "oven", {"y": 1.0}, True
-    )
-    dispute = Dispute(str(Reason.VIOLATED), "oven", "why", Citation("a", 1), Citation("b", None))
-    result = result_of(
-        BAKERY, checks=checks_of(CheckStatus.FAILED, FINDING), intervals=(interval,), disputes=(dispute,), columns={"x": "x"},
-        held={"profit": "row"}, framework="pulp 3", is_schedule=True, unpriced=2, readings=({"sentence": "s"},),
-        unmodelled=(("a", "b"),), metamorphic=({"property": "p"},), pool=(PoolEntry("review", "", ["odd"], 1.0),),
-    )  # fmt: skip
-    stored = FormulationResult.from_plain(json.loads(json.dumps(result.to_plain())))
-    for name in (
-        "intervals",
-        "disputes",
-        "held",
-        "framework",
-        "is_schedule",
-        "unpriced",
-        "columns",
-        "pool",
-        "readings",
-    ):
-        assert getattr(stored, name) == getattr(result, name), name
-    assert stored.remarks == ("odd",)
-    assert stored.milp is not None
-    assert (stored.milp.row_records, stored.milp.objective_record) == (BAKERY.row_records, BAKERY.objective_record)
-    assert (
-        replace(result, pool=tuple(PoolEntry("review", "", [str(at)] * 20, 1.0) for at in (1, 2))).remarks
-        == ("2",) * 10
-    )
-    assert replace(result, pool=()).remarks == ()
 
 
 @pytest.mark.parametrize(
