@@ -51,7 +51,7 @@ SECTION = re.compile(
 INLINE = re.compile(rf"^\s*(?P<word>{WORDS})\s+(?=[^\s:<>=+*/^\]-])", re.IGNORECASE)
 # First line of a section PWL, in difference to a variable of this name.
 FUNCTION = re.compile(r"[=(]")
-LABEL = re.compile(r"\s*([^\s:<>=]+)\s*:(?!:)")
+LABEL = re.compile(r"\s*((?:\[[^\[\]\s]*\]|[^\s:<>=\[])+)\s*:(?!:)")
 RELATIONS = {
     "<": Relation.AT_MOST,
     "<=": Relation.AT_MOST,
@@ -95,11 +95,6 @@ class _LpReader:
 
     def __init__(self, text: str) -> None:
         self.lines = text.splitlines()
-        # Tokens of some lines of the present section, and its further lines.
-        self.tokens: list[_Token] = []
-        self.at = 0
-        self.waiting: Iterator[tuple[int, str]] = iter(())
-        self.has_labels = True
         self.low: dict[str, float] = {}
         self.high: dict[str, float] = {}
         self.integer, self.binary = set[str](), set[str]()
@@ -128,7 +123,7 @@ class _LpReader:
     def _sections(self) -> Iterator[tuple[str, bool, list[tuple[int, str]]]]:
         word, multi, lines = "", False, list[tuple[int, str]]()
         for number, raw in enumerate(self.lines, 1):
-            line = raw.split("\\", 1)[0]
+            line = raw.partition("\\")[0]
             if not line.strip():
                 continue
             match = SECTION.match(line)
@@ -173,13 +168,14 @@ class _LpReader:
             read = self._read_slopes
         elif word.startswith(("gen", "int", "bin", "semi")):
             read = partial(self._read_name, word)
-        # Members of ordered sets are written as labels are.
-        self._tokenise(lines, has_labels=not word.startswith("sos"))
+        self._tokenise(lines)
         while self._more():
             read()
 
-    def _tokenise(self, lines: list[tuple[int, str]], *, has_labels: bool = True) -> None:
-        self.tokens, self.at, self.waiting, self.has_labels = [], 0, iter(lines), has_labels
+    def _tokenise(self, lines: list[tuple[int, str]]) -> None:
+        # Tokens of some lines of the present section, and its further lines.
+        self.tokens: list[_Token] = []
+        self.at, self.waiting = 0, iter(lines)
 
     def _fill(self, count: int) -> None:
         """Read lines until a number of tokens is ahead, or the section ends."""
@@ -188,7 +184,7 @@ class _LpReader:
             if not number:
                 return
             self.tokens, self.at = self.tokens[max(0, self.at - 1) :], min(self.at, 1)
-            label = LABEL.match(line) if self.has_labels else None
+            label = LABEL.match(line)
             if label:
                 self.tokens += (_Token("name", label[1], number), _Token("operator", ":", number))
             for match in TOKEN.finditer(line, label.end() if label else 0):
@@ -200,8 +196,7 @@ class _LpReader:
                 self.tokens.append(_Token(kind, match[kind], number))
 
     def _more(self) -> bool:
-        self._fill(1)
-        return self.at < len(self.tokens)
+        return self._peek().kind != "end"
 
     def _peek(self, ahead: int = 0) -> _Token:
         if self.at + ahead >= len(self.tokens):
@@ -227,9 +222,12 @@ class _LpReader:
     def _variable(self, token: _Token) -> str:
         if token.kind != "name":
             raise self._error(token, "a variable")
-        self.low.setdefault(token.text, 0.0)
-        self.high.setdefault(token.text, math.inf)
-        return token.text
+        return self._declare(token.text)
+
+    def _declare(self, name: str) -> str:
+        self.low.setdefault(name, 0.0)
+        self.high.setdefault(name, math.inf)
+        return name
 
     def _number(self) -> float:
         sign = 1.0
@@ -277,7 +275,7 @@ class _LpReader:
                 if token.kind != "name" or self._peek(1).text == ":":
                     expression.constant += sign * value
                     continue
-            if token.kind != "name" or (self._peek(1).text == ":" and not saw_sign):
+            if token.kind != "name" or self._peek(1).text == ":":
                 if saw_sign:
                     raise self._error(token, "a term")
                 return expression
@@ -349,22 +347,17 @@ class _LpReader:
         if self._peek().text in RELATIONS:
             raise self._error(self._peek(), "a new row")
         name = self._label() or f"R{len(self.row_names)}"
-        if self._peek().kind == "name" and self._peek(1).text == "=" and self._peek(3).text == "->":
-            binary, _, value, _ = self._variable(self._take()), self._take(), self._number(), self._take()
+        condition = [self._peek(ahead).text for ahead in range(4)]
+        if condition[1:] in (["=", "0", "->"], ["=", "1", "->"]):
+            binary = self._variable(self._take())
+            self.at += 3
             self.binary.add(binary)
-            expression = self._expression()
-            relation, rhs = RELATIONS.get(self._peek().text), 0.0
-            if relation is None:
-                raise self._error(self._peek(), "<=, >= or =")
-            self.at += 1
+            expression, relation = self._expression(), self._relation()
             rhs = self._number() - expression.constant
-            self.parts["indicators"].append(Indicator(name, binary, value > 0.5, expression.terms, relation, rhs))
+            active = condition[2] == "1"
+            self.parts["indicators"].append(Indicator(name, binary, active, expression.terms, relation, rhs))
             return
-        expression = self._expression()
-        first = RELATIONS.get(self._peek().text)
-        if first is None:
-            raise self._error(self._peek(), "<=, >= or =")
-        self.at += 1
+        expression, first = self._expression(), self._relation()
         if not expression.terms and not expression.quadratic:
             # Number, relation, terms, and optionally a second relation.
             middle, limits = self._expression(), [(MIRRORED[first], expression.constant)]
@@ -374,13 +367,19 @@ class _LpReader:
         else:
             self._add_row(name, expression, [(first, self._number())])
 
+    def _relation(self) -> Relation:
+        token = self._take()
+        if token.text not in RELATIONS:
+            raise self._error(token, "<=, >= or =")
+        return RELATIONS[token.text]
+
     def _add_row(self, name: str, expression: _Expression, limits: list[tuple[Relation, float]]) -> None:
         low, high = -math.inf, math.inf
         for relation, rhs in limits:
-            if math.isinf(rhs) and (relation is Relation.EQUAL or (rhs > 0) is (relation is Relation.AT_LEAST)):
-                raise ModellingError(f"row {quoted(name)}: no point reaches an infinite right-hand side")
             low = low if relation is Relation.AT_MOST else max(low, rhs - expression.constant)
             high = high if relation is Relation.AT_LEAST else min(high, rhs - expression.constant)
+        if low == math.inf or high == -math.inf:
+            raise ModellingError(f"row {quoted(name)}: no point reaches an infinite right-hand side")
         name = free_name(name, self.row_names)
         if not expression.quadratic:
             self.rows.append((name, expression.terms, low, high))
@@ -398,21 +397,15 @@ class _LpReader:
         token = self._peek()
         if token.kind == "name" and not INFINITE.fullmatch(token.text):
             name = self._variable(self._take())
-            following = self._take()
-            if following.text.lower() == "free":
+            if self._peek().text.lower() == "free":
+                self.at += 1
                 self.low[name], self.high[name] = -math.inf, math.inf
                 return
-            relation = RELATIONS.get(following.text)
-            if relation is None:
-                raise self._error(following, "<=, >=, = or free")
-            self._set_bound(name, relation, self._number())
+            self._set_bound(name, self._relation(), self._number())
             return
-        value = self._number()
-        operator = self._take()
-        if operator.text not in RELATIONS:
-            raise self._error(operator, "<= or >=")
+        value, relation = self._number(), self._relation()
         name = self._variable(self._take())
-        self._set_bound(name, MIRRORED[RELATIONS[operator.text]], value)
+        self._set_bound(name, MIRRORED[relation], value)
         if self._peek().text in RELATIONS:
             self._set_bound(name, RELATIONS[self._take().text], self._number())
 
@@ -456,7 +449,7 @@ class _LpReader:
         token = self._take()
         # A function may be written without a space before its bracket.
         word, rest = re.match(r"(\w*)(.*)", token.text).groups()  # type: ignore[union-attr]
-        if word.upper() not in FUNCTIONS or token.kind != "name":
+        if word.upper() not in FUNCTIONS:
             raise self._error(token, ", ".join(sorted(FUNCTIONS)))
         arguments, constants = self._arguments(rest)
         if word.upper() == "PWL" and len(arguments) == 1:
@@ -474,7 +467,6 @@ class _LpReader:
             if not self._more():
                 raise self._error(self._peek(), "a closing bracket")
             words.append(self._take().text)
-        line = self._peek(-1).line
         for word in (word.strip("(),") for word in words):
             if word in ("-", "+"):
                 sign = -1.0 if word == "-" else 1.0
@@ -482,7 +474,9 @@ class _LpReader:
                 constants.append(sign * float(word))
                 sign = 1.0
             elif word:
-                names.append(self._variable(_Token("name", word, line)))
+                # A name may have commas, and arguments may be written without spaces.
+                parts = [word] if word in self.low or re.search(r"[(\[]", word) else word.split(",")
+                names += map(self._declare, parts)
         return names, constants
 
     def _read_slopes(self) -> None:
@@ -531,7 +525,7 @@ class _LpReader:
             for name, value in terms.items()
             if value
         ]
-        places, columns, values = np.array(entries, dtype=float).reshape(-1, 3).T
+        places, columns, values = np.array(entries).reshape(-1, 3).T
         whole = self.integer | self.binary
         arrays = Arrays(
             self.sense,
@@ -539,9 +533,9 @@ class _LpReader:
             0.0,
             np.array(list(self.low.values())),
             np.array(list(self.high.values())),
-            np.array([name in whole for name in self.low], dtype=bool),
+            np.array([name in whole for name in self.low]),
             Sparse.from_entries(places, columns, values, (len(self.rows), len(column_of))),
-            np.array([low for _, _, low, _ in self.rows], dtype=float),
-            np.array([high for _, _, _, high in self.rows], dtype=float),
+            np.array([low for _, _, low, _ in self.rows]),
+            np.array([high for _, _, _, high in self.rows]),
         )
         return build_model(arrays, list(column_of), [name for name, *_ in self.rows], self.objectives, self.parts)
