@@ -23,7 +23,6 @@ from oragent.formulate.running import FormulationRunner
 from oragent.ledger import Study
 from oragent.llm.callable import Scripted
 from oragent.llm.model import Request
-from oragent.report.pages.time_scales import read_time_scale
 from oragent.report.pages.value_tables import DecisionFamily, DecisionKind
 
 # Minutes of 11 operations in 3 rooms of a theatre, of which one each can begin at once.
@@ -211,34 +210,6 @@ def test_values_that_are_shown_depend_on_the_kind() -> None:
     many = {(str(number),): float(number < 3) for number in range(100)}
     assert len(family(DecisionKind.YES_NO, many).shown_values) == 3
     assert len(family(DecisionKind.TIME, many).shown_values) == 100
-
-
-@pytest.mark.parametrize(
-    ("unit", "value", "text"),
-    [
-        ("minutes since 08:00", 0, "08:00"),
-        ("minutes since 08:00", 95, "09:35"),
-        ("min after 8:30", 1080, "02:30 +1 d"),
-        ("hours since 2026-03-02 06:00", 30, "2026-03-03 12:00"),
-        ("days since 2026-02-27", 2, "2026-03-01"),
-        ("15-minute slots since 07:00", 3, "07:45"),
-        ("quarter hours from 07:00", 5, "08:15"),
-        ("half hours since 22:00", 4, "00:00 +1 d"),
-        ("seconds since 12:00", 30, "12:00:30"),
-        ("minutes since 08:00", -60, "07:00"),
-    ],
-)
-def test_clock_times_count_from_the_origin_in_the_unit(unit: str, value: float, text: str) -> None:
-    scale = read_time_scale(unit)
-    assert scale is not None
-    assert scale.text(value) == text
-
-
-@pytest.mark.parametrize(
-    "unit", ["hours", "EUR", "minutes since the start", "pieces since 08:00", "days since 2026-99-99"]
-)
-def test_units_without_an_origin_have_no_clock_times(unit: str) -> None:
-    assert read_time_scale(unit) is None
 
 
 def test_weekdays_and_months_keep_the_order_of_the_program() -> None:

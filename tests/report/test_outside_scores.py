@@ -8,10 +8,10 @@ import pytest
 import yaml
 
 from oragent._base.direction import Direction
-from oragent._base.errors import ProblemError, StoreError
+from oragent._base.errors import OragentError, ProblemError, StoreError
 from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, Job
-from oragent.report import final_round, held_out, significance, solution_pictures
+from oragent.report import final_round, fresh, held_out, significance, solution_pictures
 from oragent.report.final_round import Final, FinalistRank, read_final
 from oragent.report.fresh import Sets, collect_sets, read_fresh
 from oragent.report.held_out import (
@@ -28,6 +28,7 @@ from oragent.report.significance import LEVEL, MeasuredScore, Paired, compare_pa
 from oragent.report.solution_pictures import DRAW, Picture, draw_pictures, is_plain_svg, read_pictures
 from oragent.sandbox.messages import Command, CommandResult
 from oragent.search.folder import RunFolder
+from oragent.search.store import Store
 from tests.search.test_engine import search
 
 from .test_final_round import GIF, PNG
@@ -193,6 +194,60 @@ def test_a_report_has_the_sets_that_were_scored(names: tuple[str, ...], tmp_path
     assert (() if sets is None else tuple(sets.scores)) == (("val", *names) if names else ())
 
 
+def test_named_sets_of_a_report_have_a_kind_and_may_be_lost(tmp_path: Path) -> None:
+    (tmp_path / "best.py").write_text("best")
+    values = {
+        name: {"by_instance": {"1": [value] * 8}, "score": value} for name, value in (("low", 1.0), ("high", 2.0))
+    }
+    plain = {"program": hash_best(tmp_path), "about": "x", "paired": None, "kind": "ood", "protected": False}
+    trees = {
+        "set-far.yaml": plain | {"seed": values["low"], "best": values["high"]},
+        "set-kept.yaml": plain | {"seed": values["high"], "best": values["low"], "protected": True},
+        "set-lost.yaml": plain | {"seed": values["low"], "best": values["high"], "protected": True, "kind": "named"},
+        "set-old.yaml": plain | {"seed": values["low"], "best": values["high"], "program": "another"},
+        # A mode of the contract is no named set.
+        "set-val.yaml": plain | {"seed": values["low"], "best": values["high"]},
+        "set-loose.yaml": plain | {"seed": values["low"], "best": values["high"], "protected": "yes", "kind": "näm"},
+    }
+    for name, tree in trees.items():
+        (tmp_path / name).write_text(yaml.safe_dump(tree))
+    sets = read_sets(tmp_path, Direction.MINIMIZE, ({"score": 3.0}, {"score": 2.0}))
+    assert sets is not None
+    assert list(sets.scores) == ["val", "far", "kept", "loose", "lost"]
+    assert sets.kinds == {"far": "ood", "kept": "ood", "loose": "näm", "lost": "named"}
+    assert list(sets.losses) == ["lost"]
+    assert sets.seed is None
+    text = "\n".join(sets.sentences)
+    assert [name for name in sets.kinds if f"set {name} (out of distribution):" in text] == ["far", "kept"]
+    assert [name for name in sets.kinds if f"PROTECTED SET {name}" in text] == ["lost"]
+
+
+def test_scores_outside_of_a_search_leave_its_database_and_need_no_trust(
+    folder: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder that somebody else hands on names a model at another address, and lacks a table of a later version."""
+    tree = yaml.safe_load((folder.path / "config.yaml").read_text())
+    tree["config"]["model"] = {"name": "x", "base_url": "http://evil.example/v1"}
+    (folder.path / "config.yaml").write_text(yaml.safe_dump(tree))
+    with Store(folder.database) as store:
+        store._db.execute("DROP TABLE moments")
+    before = folder.database.stat().st_mtime_ns, folder.database.read_bytes()
+    scorer, run = make_scorer(folder, "--check", OK)
+    monkeypatch.setattr(held_out, "HeldOutScorer", lambda folder, _=None: HeldOutScorer(folder, run))
+    assert check_best(folder.path).passed
+    assert held_out.score_held_out(folder.path)["best"]["score"] == 3.0
+    assert len(rescore_run(folder.path, 2, run)) > 1
+    with pytest.raises(OragentError):
+        scorer.make_job(f'TABLE = load_array("a", "{"0" * 16}")\n', None, patience=1)
+    assert (folder.database.stat().st_mtime_ns, folder.database.read_bytes()) == before
+
+
+def test_texts_of_any_language_stay_readable_in_files(tmp_path: Path) -> None:
+    (tmp_path / "best.py").write_text("best")
+    held_out.write_record(tmp_path, "x.yaml", {"b": "Grüße, 你好", "a": 1})
+    assert (tmp_path / "x.yaml").read_text().splitlines()[1:] == ["b: Grüße, 你好", "a: 1"]
+
+
 def test_a_final_round_with_numbers_that_are_none_is_none(tmp_path: Path) -> None:
     def write(**changes: object) -> Final | None:
         row = {"id": "1.0", "val": 3.0, "score": 2.0, "status": "ok", "ci95": [1.0, 3.0]} | changes
@@ -255,7 +310,7 @@ def test_gaps_to_a_reference_are_named_with_their_sign() -> None:
     assert sets.figures == {"test": [("gap_percent_20", 4.0, 2.5)]}
     (gaps,) = [sentence for sentence in sets.sentences if "%" in sentence and "20:" in sentence]
     assert "20: +2.5 % (seed +4 %)" in gaps
-    assert sets.seed is None
+    assert (sets.seed, sets.sizes) == (None, {"val": (), "test": ()})
 
 
 @pytest.mark.parametrize("direction", Direction)
@@ -290,6 +345,26 @@ def test_a_test_score_beyond_a_fresh_one_is_knowledge_of_the_set(
     assert ("BEYOND CHANCE" in sentence) is (errors > 3.09)
     assert ("it knows the test set" in sentence) is (errors > 3.09)
     assert LEVEL == 0.001
+
+
+@pytest.mark.parametrize(("chance", "is_shown"), [(0.025, False), (0.0249, True), (0.975, False), (0.9751, True)])
+def test_a_difference_without_pairs_is_one_below_the_level(
+    chance: float, is_shown: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fresh, "score_probability", lambda *scores: chance)
+    scores = MeasuredScore(10.0, 0.3, None), MeasuredScore(9.0, 0.3, None)
+    assert ("not shown" in Sets(Direction.MINIMIZE, {"test": scores}, None).sentences[0]) is not is_shown
+
+
+@pytest.mark.parametrize(("chance", "words"), [(LEVEL, "within chance"), (LEVEL * 0.99, "p = 0.001"), (
+    LEVEL / 1000, "p = 1e-06"), (LEVEL / 1001, "p < 0.001")])  # fmt: skip
+def test_sets_agree_at_the_level_itself(chance: float, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fresh, "score_probability", lambda *scores: chance)
+    monkeypatch.setattr(fresh, "gain_probability", lambda *gains: chance)
+    scores = MeasuredScore(10.0, 0.3, None), MeasuredScore(9.0, 0.3, None)
+    for names in (("val", "test"), ("test", "fresh"), ("val", "fresh")):
+        sets = Sets(Direction.MINIMIZE, dict.fromkeys(names, scores), 1)
+        assert words in next(sentence for sentence in sets.sentences if sentence.find(f"on {names[0]} the best") >= 0)
 
 
 @pytest.mark.parametrize(("limit", "is_read"), [(3, True), (2, False)])

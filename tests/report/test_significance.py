@@ -137,6 +137,8 @@ def test_the_p_value_is_the_share_of_signs_that_are_as_extreme() -> None:
     [
         ({"10": [1.0]}, {"20": [1.0]}),
         ({"10": [1.0, 2.0]}, {"10": [1.0]}),
+        ({"10": [1.0], "20": [1.0, 2.0]}, {"10": [1.0], "20": [1.0]}),
+        ({"10": [1.0], "20": []}, {"10": [1.0], "20": []}),
         ({"10": []}, {"10": []}),
         ({"10": [1.0]}, {"10": ["a"]}),
         ({"10": [1.0]}, {"10": [True]}),
@@ -196,3 +198,10 @@ def test_few_searches_without_a_better_program_name_a_leader_above_the_noise() -
     better = [{"by_instance": {"a": [shift + 0.1 * at for at in range(24)]}} for shift in (0.0, 1.0)]
     assert is_above_noise(Direction.MAXIMIZE, better[0], better[1], 60)
     assert not is_above_noise(Direction.MINIMIZE, better[0], better[1], 60)
+    # Sizes count alike: the few instances of the second one outweigh the others.
+    values = [{"by_instance": {"a": [shift] * 40, "b": [-1.5 * shift] * 4}} for shift in (0.0, 1.0)]
+    assert is_above_noise(Direction.MAXIMIZE, *values, 1) is False
+    assert is_above_noise(Direction.MAXIMIZE, {}, {}, 1) is None
+    # Each program that was tried counts.
+    close = [{"by_instance": {"a": [shift + 0.01 * at for at in range(8)]}} for shift in (0.0, 1.0)]
+    assert [is_above_noise(Direction.MAXIMIZE, *close, tried) for tried in (0, 1, 10**6)] == [True, True, False]

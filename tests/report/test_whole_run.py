@@ -303,6 +303,34 @@ def test_long_texts_are_cut_with_the_number_of_lines_left_out(data: RunData) -> 
     assert not any(line.startswith("-import") for line in rewritten)
 
 
+def test_colours_and_weights_say_what_a_line_is(data: RunData, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(terminal, "MAX_ELITES", 1)
+    source = f"{SEED}# new\n" + "".join(f"# {number}\n" for number in range(9))
+    seed, best = (
+        replace(record, candidate=replace(record.candidate, source=text))
+        for record, text in ((data.seed, source.replace("new", "old")), (data.best, source))
+    )
+    console = Console(file=StringIO(), width=100, record=True, force_terminal=True, color_system="standard")
+    show_run(replace(data, seed=seed, best=best, research=replace(data.research, memory="1\n" * 30)), console)
+    assert "3 more elites" in console.export_text(clear=False)
+    text = console.export_text(styles=True)
+    assert f" → \x1b[1m{8 * sign_of(data):g}\x1b[0m" in text
+    styled: dict[str, str] = {}
+    for line in text.splitlines():
+        codes, _, text = line.removeprefix("\x1b[").partition("m")
+        styled[text.partition("\x1b")[0].strip()] = codes if line.startswith("\x1b[") else ""
+    green, red, cyan, bold, dim, heading = "32", "31", "36", "1", "2", "1;36"
+    for text, codes in {
+        "+# new": green, "-# old": red, data.about.title: bold, f"ended: {data.end}": dim, "Archive": heading,
+        "Against the seed": heading, "Failures": heading, "1": dim, "10 more lines left out": dim,
+    }.items():  # fmt: skip
+        assert styled[text] == codes, text
+    assert any(text.startswith("@@") and codes == cyan for text, codes in styled.items())
+    assert any(text.startswith("to go on") and codes == dim for text, codes in styled.items())
+    # A command is never wrapped.
+    assert f"to go on: {data.resume_command}" in print_run(data, 30)
+
+
 @pytest.mark.parametrize(("new", "old", "expected"), [(8, 2, True), (7, 3, False), (4, 1, True), (3, 1, False)])
 def test_a_rewrite_has_four_of_five_new_lines(data: RunData, new: int, old: int, expected: bool) -> None:
     kept = [f"a{number} = {number}" for number in range(old)]

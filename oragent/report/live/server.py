@@ -156,7 +156,7 @@ def serve(
     """
     if not root.is_dir():
         raise ConfigError(f"{root} is not a folder: give a folder of runs, such as outputs")
-    token = secrets.token_urlsafe(24)
+    token = secrets.token_urlsafe()
     application = make_live_application(Watched(root, isolation), token, steer)
     with open_server(application, port, timeout_graceful_shutdown=1) as (server, listening, address):
         tell(f"open {address}?token={token}{f'#/{view}' if view else ''} (Ctrl-C ends)")

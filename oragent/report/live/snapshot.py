@@ -38,6 +38,8 @@ T = TypeVar("T")
 CANDIDATE = re.compile(r"(\d{1,18})\.(\d{1,18})", re.ASCII)
 # Files with held-out scores.
 SETS = ("check.yaml", "test.yaml", "fresh.yaml", "reference.yaml")
+# The run's own time at the last row of a table.
+LATEST_S = "COALESCE(MAX(elapsed_s), 0) AS latest"
 # CPU seconds of a query.
 QUERY_S = 5.0
 # Number of rows of the first page, which is small so that it appears soon, and of the others.
@@ -220,9 +222,9 @@ class RunReader:
         about = self.about
         with self.opened() as database:
             spent, rounds, elapsed_s = _sum_rounds(database)
-            query = "SELECT COUNT(*) AS number, MAX(elapsed_s) AS latest, SUM(cpu_s) AS cpu_s FROM evaluations"
+            query = f"SELECT COUNT(*) AS number, {LATEST_S}, SUM(cpu_s) AS cpu_s FROM evaluations"
             evaluated = database.query_rows(query)[0]
-            elapsed_s = max(elapsed_s, float(evaluated["latest"] or 0.0))
+            elapsed_s = max(elapsed_s, float(evaluated["latest"]))
             end, grid = database.read_meta("end") or "", database.read_meta("grid")
             leaders = find_leaders(database, about.direction)
             runs = is_running(self.folder)
@@ -361,8 +363,8 @@ def _sum_rounds(database: Database) -> tuple[Spent, int, float]:
     """Return the budget used by committed rounds, their number, and the run's own time at the last one."""
     names = [each.name for each in fields(Spent)]
     sums = ", ".join(f"COALESCE(SUM(json_extract(spent, '$.{name}')), 0) AS {name}" for name in names)
-    (row,) = database.query_rows(f"SELECT COUNT(*) AS rounds, MAX(elapsed_s) AS latest, {sums} FROM rounds")
-    return Spent.from_tree({name: row[name] for name in names}), int(row["rounds"]), float(row["latest"] or 0.0)
+    (row,) = database.query_rows(f"SELECT COUNT(*) AS rounds, {LATEST_S}, {sums} FROM rounds")
+    return Spent.from_tree({name: row[name] for name in names}), int(row["rounds"]), float(row["latest"])
 
 
 @dataclass(frozen=True)

@@ -55,8 +55,8 @@ class ListedFolder:
             "kind": str(self.kind),
             "changed": self.changed,
             "page": self.page,
-            "running": self.kind is FolderKind.SEARCH and is_running(self.path),
-            "score": read_first_line(self.path) if self.kind is FolderKind.SEARCH else "",
+            "running": is_running(self.path),
+            "score": read_first_line(self.path),
         }
 
 

@@ -109,7 +109,7 @@ def send_page(make_text: Callable[[str], str], further_policy: str) -> Any:
     """
     from starlette.responses import HTMLResponse
 
-    nonce = secrets.token_urlsafe(16)
+    nonce = secrets.token_urlsafe()
     policy = (
         f"default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; {further_policy}; "
         "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"

@@ -120,11 +120,9 @@ def format_share(value: float | None) -> str:
 
 
 def format_percent(share: float) -> str:
-    """Format a share in percent with three significant digits."""
+    """Format a share in percent with three significant digits, and whole percents from 1,000 on."""
     value = 100 * share
-    if value >= 99.95 or not value:
-        return f"{value:.0f} %"
-    return f"{value:.3g} %"
+    return f"{value:.0f} %" if value >= 999.5 else f"{value:.3g} %"
 
 
 def format_duration(seconds: float) -> str:

@@ -4,8 +4,8 @@ import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-# Minutes of a unit.
-MINUTES = {"s": 1 / 60, "min": 1.0, "h": 60.0, "d": 1440.0, "w": 10080.0}
+# Minutes of a unit, by its first letter.
+MINUTES = {"s": 1 / 60, "m": 1.0, "h": 60.0, "d": 1440.0, "w": 10080.0}
 UNIT = re.compile(
     r"(?i)(?<![^\W\d_])(?:(?P<size>\d+(?:\.\d+)?|half|quarter)[- ]*)?"
     r"(?P<unit>seconds?|secs?|minutes?|mins?|hours?|days?|weeks?|[smhdw])(?:[- ](?:slots?|steps?|periods?))?"
@@ -34,7 +34,8 @@ class TimeScale:
         """
         if not abs(value * self.minutes) <= MAX_MINUTES:
             return ""
-        moment = self.origin + timedelta(minutes=round(value * self.minutes, 4))
+        # Whole seconds, because values of a solver are inexact.
+        moment = self.origin + timedelta(seconds=round(60 * value * self.minutes))
         form = "%H:%M:%S" if moment.second else "%H:%M"
         if self.has_date:
             is_day = self.minutes % 1440 == 0 and not (self.origin.hour or self.origin.minute)
@@ -52,14 +53,10 @@ def read_time_scale(unit: str) -> TimeScale | None:
     if date is None and clock is None:
         return None
     size = match["size"] or "1"
-    name = match["unit"].lower()
-    factor = MINUTES["min" if name.startswith("min") else name[0]]
-    if name == "m":
-        factor = MINUTES["min"]
     try:
         day = datetime.fromisoformat(date[0]) if date is not None else datetime(2000, 1, 1)
     except ValueError:
         return None
     hour, minute = (int(clock[1]), int(clock[2])) if clock is not None else (0, 0)
-    minutes = factor * (SIZES.get(size.lower()) or float(size))
+    minutes = MINUTES[match["unit"][0].lower()] * (SIZES.get(size.lower()) or float(size))
     return TimeScale(day + timedelta(hours=hour, minutes=minute), minutes, date is not None)

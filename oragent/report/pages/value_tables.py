@@ -3,11 +3,13 @@
 Tables are laid out for a page, or for a terminal of a given width.
 """
 
+import math
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import takewhile
 from typing import NamedTuple
 
 from rich.cells import cell_len, set_cell_size
@@ -20,7 +22,7 @@ from oragent.report.pages.time_scales import TimeScale
 MAX_NO = 60
 # Smaller absolute values are shown as 0.
 NOISE = 1e-9
-# Maximum number of parts and characters of a name that is split. Longer names are not split.
+# Maximum number of parts and characters of a name in which labels and brackets are looked for.
 MAX_PARTS, MAX_CHARACTERS = 60, 400
 # Characters that PuLP replaces in names.
 PULP = str.maketrans("-+[] ->/", "________")
@@ -227,8 +229,12 @@ def _split_name(text: str, label_of: Mapping[str, str]) -> tuple[str, Index] | N
 
 
 def _split_parts(text: str) -> list[str]:
-    """Split a name at underscores, or without underscores at points, as in ``stock.Pils.1``."""
-    return text.split("_" if "_" in text or len(text) > MAX_CHARACTERS else ".")
+    return text.split(_separator(text))
+
+
+def _separator(text: str) -> str:
+    """Return what separates the parts of a name: underscores, or without these points, as in ``stock.Pils.1``."""
+    return "_" if "_" in text else "."
 
 
 def _split_by_labels(parts: list[str], label_of: Mapping[str, str]) -> tuple[str, Index] | None:
@@ -236,8 +242,8 @@ def _split_by_labels(parts: list[str], label_of: Mapping[str, str]) -> tuple[str
     if len(parts) > MAX_PARTS:
         return None
     ends: dict[int, Index] = {len(parts): ()}
-    for start in range(len(parts) - 1, 0, -1):
-        for stop in range(len(parts), start, -1):
+    for start in reversed(range(1, len(parts))):
+        for stop in reversed(range(start + 1, len(parts) + 1)):
             part = "_".join(parts[start:stop])
             if stop in ends and (part in label_of or part.isdecimal()):
                 ends[start] = (label_of.get(part, part), *ends[stop])
@@ -251,20 +257,19 @@ def _split_by_labels(parts: list[str], label_of: Mapping[str, str]) -> tuple[str
 def _group_by_words(members: list[DecisionMember], groups: dict[tuple[str, int], dict[Index, DecisionMember]]) -> None:
     """Group names with the same first word and the same number of words as a list or, if dense enough, as a table."""
     words = [_split_parts(member.text) for member in members]
-    if len(members) == 1 or len({len(each) for each in words}) > 1 or len(words[0]) < 2:
+    counts = {len(each) for each in words}
+    if len(members) == 1 or len(counts) > 1 or counts == {1}:
         for member in members:
             name, index = _split_by_labels(_split_parts(member.text), {}) or (member.text, ())
             if index in groups.get((name, len(index)), {}):
                 name, index = member.variable, ()
             groups[name, len(index)][index] = member
         return
-    same = 1
-    while same < len(words[0]) - 1 and len({each[same] for each in words}) == 1:
-        same += 1
-    separator = members[0].text[len(words[0][0])]
-    name, rest = separator.join(words[0][:same]), [tuple(each[same:]) for each in words]
-    sizes = [len({index[position] for index in rest}) for position in range(len(rest[0]))]
-    full = len(sizes) == 2 and min(sizes) > 1 and 2 * len(rest) >= sizes[0] * sizes[1] and len(rest) > 3
+    beginnings = zip(*(each[:-1] for each in words), strict=True)
+    common = [word for word, *_ in takewhile(lambda parts: len(set(parts)) == 1, beginnings)]
+    name, rest = _separator(members[0].text).join(common), [tuple(each[len(common) :]) for each in words]
+    sizes = [len(set(labels)) for labels in zip(*rest, strict=True)]
+    full = len(sizes) == 2 and min(sizes) > 1 and 2 * len(rest) >= math.prod(sizes) and len(rest) > 3
     for index, member in zip(rest, members, strict=True):
         key: Index = index if full else ("_".join(index),)
         group = groups[name, len(key)]
@@ -411,6 +416,6 @@ def _format_line(cells: Sequence[str], sizes: Sequence[int], labels: int) -> str
     line = "  "
     for index, (cell, size) in enumerate(zip(cells, sizes, strict=True)):
         text = cell if cell_len(cell) <= size else f"{set_cell_size(cell, size - 1)}…"
-        pad = " " * max(0, size - cell_len(text))
+        pad = " " * (size - cell_len(text))
         line += ("  " if index else "") + (text + pad if index < labels else pad + text)
     return line

@@ -27,4 +27,4 @@ class JsonlTracker(RunTracker):
         assert self._path is not None
         record = {"event": str(event.kind), "round": event.round, "at_s": round(event.at_s, 3), **event.data}
         with self._path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(record, default=str, allow_nan=False) + "\n")
+            file.write(json.dumps(record, allow_nan=False) + "\n")

@@ -91,7 +91,16 @@ def test_a_gain_is_said_in_natural_units_and_percent(direction: str, before: flo
 
 @pytest.mark.parametrize(
     ("share", "text"),
-    [(0.0, "0 %"), (0.00123456, "0.123 %"), (0.125, "12.5 %"), (0.9994, "99.9 %"), (0.9995, "100 %"), (12.5, "1250 %")],
+    [
+        (0.0, "0 %"),
+        (0.00123456, "0.123 %"),
+        (0.125, "12.5 %"),
+        (0.9994, "99.9 %"),
+        (0.9995, "100 %"),
+        (9.994, "999 %"),
+        (9.996, "1000 %"),
+        (12.5, "1250 %"),
+    ],
 )
 def test_a_share_has_three_digits(share: float, text: str) -> None:
     assert in_words.format_percent(share) == text
