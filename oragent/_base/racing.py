@@ -8,6 +8,7 @@ end of a race depends on terms and values only, so it can be computed without an
 
 import json
 import math
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, groupby
@@ -214,7 +215,7 @@ def read_race_estimate(metrics: Mapping[str, Any]) -> float | None:
 
 
 def _is_finite_number(value: Any) -> TypeGuard[float]:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
 def displayed_metrics(metrics: Mapping[str, Any]) -> dict[str, Any]:

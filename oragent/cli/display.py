@@ -24,12 +24,12 @@ from oragent._base.protocol import Status
 from oragent._base.text_format import escape_text, format_count, one_line
 from oragent.evaluation.pool import RunningJob
 from oragent.report.pages.text import format_duration, format_money, measure_gain
-from oragent.report.significance import is_above_noise
 from oragent.search.candidate import Candidate, Elite
 from oragent.search.checks import way_on
 from oragent.search.engine import Engine
 from oragent.search.events import Progress, SearchResult
 from oragent.search.folder import RunFolder
+from oragent.search.leader_race import is_above_noise
 
 # Minimum number of columns at which running jobs are a column of their own.
 WIDE = 140
@@ -370,6 +370,8 @@ class Display:
 
     def _describe_step(self, former: Elite, progress: Progress) -> str:
         """Describe whether the step from the former leader is more than the noise of the instances."""
+        if progress.shown_on:
+            return f", shown on {format_count(progress.shown_on, 'new instance')}"
         tried = progress.spent.evaluations
         is_above = is_above_noise(self._direction, former.metrics, progress.best.metrics, tried)
         return {True: ", above the noise", False: ", within the noise", None: ""}[is_above]

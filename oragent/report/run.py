@@ -27,6 +27,7 @@ from oragent.search.candidate import Committed, Elite
 from oragent.search.checks import way_on
 from oragent.search.events import PurityChecks
 from oragent.search.folder import repeat_command
+from oragent.search.leader_race import LeaderRace, list_races
 from oragent.search.store import Store
 
 
@@ -181,6 +182,8 @@ class RunData:
     experiments: tuple[int, float] = (0, 0.0)
     # Cost of the checks of new best programs.
     checks: PurityChecks = field(default_factory=PurityChecks)
+    # Comparisons of new best programs with the ones before on new instances.
+    races: tuple[LeaderRace, ...] = ()
     # Check of the best program. None if it was not made.
     check: BestCheck | None = None
     # Test of the best program with unusual arguments. None if it was not made.
@@ -245,7 +248,7 @@ def load_run(folder: Path) -> RunData:
             records, replies = tuple(store.binned()), tuple(store.replies.all_replies())
             seconds, end, rounds = store.elapsed_s(), store.meta("end"), store.rounds()
             notes, checks, remarks = store.notes(), store.purity_checks(), tuple(store.remarks())
-            resets, experiments = store.resets(), store.experiments()
+            resets, experiments, races = store.resets(), store.experiments(), list_races(notes)
     except (ValueError, TypeError, KeyError) as problem:
         raise StoreError(f"{path} is corrupted ({problem}); restore it from a copy or start a new run") from None
     archive = replay_run(described, records, len(rounds), resets)
@@ -270,6 +273,7 @@ def load_run(folder: Path) -> RunData:
         end=end,
         experiments=experiments,
         checks=checks,
+        races=races,
         check=held_out.read_check(folder),
         hardened=hardened.read_hardened(folder),
         sets=read_sets(folder, described.direction, (_val_figures(seed), _val_figures(best))),

@@ -11,7 +11,6 @@ from statistics import NormalDist
 from typing import Any
 
 from oragent._base.direction import Direction
-from oragent._base.sequential import anytime_p
 from oragent._base.statistics import ALPHA, best_case, compare_paired, weigh_sizes
 
 # Significance level. It is low, because sets of five instances have narrow intervals.
@@ -156,22 +155,6 @@ def instance_gains(direction: Direction, seed: Mapping[str, Any], best: Mapping[
         return None
     sign = direction.sign
     return [[sign * (new - old) for old, new in zip(*pair, strict=True)] for pair in pairs]
-
-
-def is_above_noise(
-    direction: Direction, former: Mapping[str, Any], leader: Mapping[str, Any], tried: int
-) -> bool | None:
-    """Return whether a new leader is better than the former one beyond chance; None without figures by instance.
-
-    The leader was chosen among ``tried`` programs by the same instances, so the level of the test (``sequential``) is
-    divided by their number (Bonferroni).
-    """
-    gains = instance_gains(direction, former, leader)
-    if gains is None:
-        return None
-    weights = weigh_sizes(list(map(len, gains)))
-    weighted = [gain * weight for gain, weight in zip((each for size in gains for each in size), weights, strict=True)]
-    return math.fsum(weighted) > 0 and anytime_p(weighted) * max(tried, 1) < ALPHA
 
 
 def compare_pairs(direction: Direction, seed: Mapping[str, Any], best: Mapping[str, Any]) -> Paired | None:

@@ -22,6 +22,7 @@ from oragent.report.pages.text import clip_text, diff_texts
 from oragent.report.research import Research
 from oragent.report.run import RunData
 from oragent.search.candidate import Committed, Elite
+from oragent.search.leader_race import describe_races
 
 # The best program counts as a rewrite from this share of lines that are not in the seed.
 REWRITTEN = 0.8
@@ -87,6 +88,7 @@ def list_costs(data: RunData) -> tuple[tuple[str, str], ...]:
     probes = [("probes, which are none of them", f"{spend.probes:,}")] if spend.probes else []
     screened = [("of them ended before a full score", f"{spend.screened:,}")] if spend.screened else []
     checks = [("checks", str(data.checks))] if data.checks.number else []
+    races = [("new best programs on new instances", describe_races(data.races))] if data.races else []
     number, cpu_s = data.experiments
     sweeps = f"{number:,} runs, {in_words.format_duration(cpu_s)} of CPU time"
     median_s = "–" if spend.wall_median_s is None else in_words.format_duration(spend.wall_median_s)
@@ -98,6 +100,7 @@ def list_costs(data: RunData) -> tuple[tuple[str, str], ...]:
         ("time", in_words.format_duration(spend.seconds)),
         ("CPU time of evaluations", in_words.format_duration(spend.cpu_s)),
         *checks,
+        *races,
         *([("sweeps and probes on training instances", sweeps)] if number else []),
         ("median time of an evaluation", median_s),
         ("evaluations an hour", "–" if spend.per_hour is None else f"{spend.per_hour:,.0f}"),

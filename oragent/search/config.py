@@ -89,6 +89,9 @@ class StrategySettings:
         patience: Consecutive rounds without a new program after which a run ends.
         disagreement: Consecutive new best programs that are worse on practice instances than an earlier one, after
             which a run without a model ends, if the evaluator has practice instances; 0: never.
+        leader_rounds: Rounds of new instances, drawn as those of ``val``, in which a new best program within the noise
+            is compared with the one before until it is shown to be better; else it is rejected. Each round is two
+            evaluations. 0: it leads by its score on ``val``.
         novelty: Share of its tokens by which a program must differ from every elite; 0: it must not equal one.
     """
 
@@ -108,6 +111,7 @@ class StrategySettings:
     practice: Annotated[int, Ge(1)] | None = 8
     patience: Annotated[int, Ge(1)] = 30
     disagreement: Annotated[int, Ge(0)] = 5
+    leader_rounds: Annotated[int, Ge(0)] = 0
     novelty: Annotated[float, Ge(0), Lt(1)] = 0.0
 
 

@@ -34,6 +34,7 @@ from oragent.search.events import EventKind, Observer, OnEvent, Progress, RunEve
 from oragent.search.folder import RunFolder
 from oragent.search.journal import Journal
 from oragent.search.leader_check import LeaderCheck
+from oragent.search.leader_race import LeaderRace, list_races
 from oragent.search.practice_check import PRACTICE_NOTE, find_disagreement
 from oragent.search.round_commit import RoundCommit
 from oragent.search.round_context import RoundContext
@@ -433,7 +434,7 @@ class Engine:
         self._horizon = number
         self._commits.tend_archive(number, committed.placed)
         self._note_end(number, run, committed.used)
-        progress = self._make_progress(committed.candidates)
+        progress = self._make_progress(committed.candidates, list_races(run.notes))
         self._emit_round(number, committed.placed, leader)
         self._observer(progress)
         return progress
@@ -463,11 +464,12 @@ class Engine:
                 self._emit(EventKind.BEST, number, values)
         self._emit(EventKind.BUDGET, number, vars(self._budget.spent))
 
-    def _make_progress(self, candidates: Sequence[Candidate]) -> Progress:
+    def _make_progress(self, candidates: Sequence[Candidate], races: Sequence[LeaderRace]) -> Progress:
         if self._commits.seed is None or self._archive.best is None:
             raise OragentError("a run without a scored seed")
         solutions = tuple(candidate for candidate in candidates if not candidate.is_probe)
-        return Progress(self._budget.spent, self._commits.seed, self._archive.best, solutions)
+        shown_on = sum(race.instances for race in races if race.is_shown)
+        return Progress(self._budget.spent, self._commits.seed, self._archive.best, solutions, shown_on)
 
     def _make_result(self, progress: Progress) -> SearchResult:
         reason, complete = self._run_end.reason, self._run_end.is_complete

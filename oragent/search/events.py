@@ -76,6 +76,8 @@ class Progress:
     best: Elite
     # Candidates of the latest round, without its probes.
     candidates: Sequence[Candidate]
+    # Instances on which the best was shown to be better than the best before it, if it is of the latest round; else 0.
+    shown_on: int = 0
 
     def __str__(self) -> str:
         failed = sum(candidate.evaluation.status.failed for candidate in self.candidates)

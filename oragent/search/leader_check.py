@@ -1,17 +1,20 @@
 """Check of a program that would become the best of a run, before its round is committed."""
 
+import math
 from functools import partial
 
+from oragent._base.budget import Spent
 from oragent.evaluation import Evaluation
 from oragent.search.archive import Archive
 from oragent.search.best_program import BestProgram
 from oragent.search.candidate import Candidate, Elite
-from oragent.search.experiments import CPU_S
+from oragent.search.experiments import CPU_S, PRACTICE, Subset
+from oragent.search.leader_race import hold_race, is_above_noise
 from oragent.search.practice_check import PracticeScore
 from oragent.search.round_context import RoundContext
 from oragent.search.run_archive import RunArchive
 from oragent.search.run_context import RunContext
-from oragent.search.scoring import Seen
+from oragent.search.scoring import Seen, reject_leader
 
 
 class LeaderCheck:
@@ -54,10 +57,40 @@ class LeaderCheck:
     async def _check(self, run: RoundContext, leader: Candidate) -> Evaluation | None:
         scoring, view = self._context.scoring, self._make_view(run, leader)
         more_work = partial(scoring.check_more_work, best=self._archive.best)
-        for check in (scoring.check, scoring.harden, more_work, scoring.check_protected):
+        race = partial(self._race, run)
+        for check in (scoring.check, scoring.harden, more_work, scoring.check_protected, race):
             if (rejected := await self._context.in_time(check(leader, seen=view))) is not None:
                 return rejected
         return None
+
+    async def _race(self, run: RoundContext, leader: Candidate, seen: Seen) -> Evaluation | None:
+        """Compare a leader that is within the noise with the best program on new instances, if the settings ask for it.
+
+        Returns:
+            The evaluation as a rejected one if the leader is not shown to be better, else None.
+        """
+        context, best = self._context, self._archive.best
+        rounds, direction = context.settings.strategy.leader_rounds, context.problem.about.direction
+        if not rounds or best is None or not context.scoring.draws_practice:
+            return None
+        tried = context.spent.evaluations + run.used.evaluations
+        if is_above_noise(direction, best.metrics, leader.evaluation.metrics, tried) is not False:
+            return None
+        bound = context.settings.budget.evaluations
+        affordable = rounds if bound is None else max(0, bound - tried) // 2
+
+        async def measure(program: str, seed: int) -> Evaluation:
+            subset = Subset(mode=PRACTICE, seed=seed)
+            return await context.scoring.measure(seen, program, None, subset, math.inf, "")
+
+        programs = best.source, leader.source
+        race = await hold_race(measure, direction, programs, leader.fingerprint, min(rounds, affordable))
+        run.notes.append(race.to_note(run.number))
+        run.case.used += Spent(evaluations=race.evaluations)
+        if race.is_shown:
+            return None
+        chance = f"p = {race.p:.2g} on {race.instances} new instances"
+        return reject_leader(leader, f"it is not shown to be better than the best program so far: {chance}")
 
     async def _measure_on_practice(self, run: RoundContext, leader: Candidate) -> None:
         if not self._measures:

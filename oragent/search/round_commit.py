@@ -9,6 +9,7 @@ from oragent.search.best_program import BestProgram
 from oragent.search.candidate import Candidate, Committed, Elite
 from oragent.search.evaluation_key import ended_race_text
 from oragent.search.folder import RunFolder
+from oragent.search.leader_race import list_races
 from oragent.search.round_context import RoundContext, count_probes
 from oragent.search.run_archive import RunArchive
 from oragent.search.run_budget import RunBudget
@@ -70,7 +71,8 @@ class RoundCommit:
             (candidate, self._place(f"{number}.{position}", candidate))
             for position, candidate in enumerate(run.named_candidates())
         )
-        used = replace(run.used, evaluations=self._register(number, run.candidates))
+        raced = sum(race.evaluations for race in list_races(run.notes))
+        used = replace(run.used, evaluations=self._register(number, run.candidates) + raced)
         if number not in self._recorded:
             self._store.commit(number, placed, used, self._budget.elapsed_s(), run.notes)
         context = self._context

@@ -136,6 +136,8 @@ class Scoring:
         self.practice = config.strategy.practice if PRACTICE in offers else None
         self.draws_practice = {PRACTICE, INSTANCES, FRESH_SEED} <= offers
         self.hooks = problem.about.hooks if OBSERVER in offers and sizes else {}
+        if config.strategy.leader_rounds and not self.draws_practice:
+            tell("new leaders lead by their scores, because the evaluator draws no practice instances (--fresh_seed)")
         races = config.race is not None or config.twins > 0
         self._races = races and RACE in offers
         if races and not self._races:
@@ -291,7 +293,7 @@ class Scoring:
         if check.status is not Status.REJECTED:
             return None
         message = f"{check.message}; {chance}" if chance else check.message
-        return _reject_leader(candidate, message, check.traceback)
+        return reject_leader(candidate, message, check.traceback)
 
     async def harden(self, candidate: Candidate, seen: Seen) -> Evaluation | None:
         """Run a program with unusual arguments, if ``protect`` is set.
@@ -314,7 +316,7 @@ class Scoring:
             self.tell(str(problem))
             return None
         if hardened.failures:
-            return _reject_leader(candidate, hardened.sentence)
+            return reject_leader(candidate, hardened.sentence)
         return None
 
     async def check_protected(self, candidate: Candidate, seen: Seen) -> Evaluation | None:
@@ -335,13 +337,13 @@ class Scoring:
             key = EvaluationKey(candidate.fingerprint, EvaluationKind.SET, name)
             program = await self._run_job(key, self._with_source(job, candidate.source), seen)
             if program.score is None:
-                return _reject_leader(candidate, f"it fails on the protected set {name}: {program.status}")
+                return reject_leader(candidate, f"it fails on the protected set {name}: {program.status}")
             if find_loss(
                 self._problem.about.direction,
                 seed.metrics | {"score": seed.score},
                 program.metrics | {"score": program.score},
             ):
-                return _reject_leader(candidate, f"it loses against the seed on the protected set {name}")
+                return reject_leader(candidate, f"it loses against the seed on the protected set {name}")
         return None
 
     async def check_more_work(self, candidate: Candidate, best: Elite | None, seen: Seen) -> Evaluation | None:
@@ -360,9 +362,9 @@ class Scoring:
         before, after = scores
         words = f"at {self._problem.about.work.lead:g} times the work"
         if after is None:
-            return _reject_leader(candidate, f"it fails {words}: {ended.status}: {ended.message}")
+            return reject_leader(candidate, f"it fails {words}: {ended.status}: {ended.message}")
         if before is not None and self._problem.about.direction.better(before, after):
-            return _reject_leader(candidate, f"{words} it gets {after:.6g}, and the best program so far {before:.6g}")
+            return reject_leader(candidate, f"{words} it gets {after:.6g}, and the best program so far {before:.6g}")
         return None
 
     def _with_source(self, job: Job, source: str) -> Job:
@@ -516,7 +518,7 @@ class Scoring:
         return self._store.evaluation(key) or evaluation
 
 
-def _reject_leader(candidate: Candidate, message: str, trace: str = "") -> Evaluation:
+def reject_leader(candidate: Candidate, message: str, trace: str = "") -> Evaluation:
     """Return the evaluation of a new best program as a rejected one."""
     return replace(
         candidate.evaluation,

@@ -176,6 +176,15 @@ def test_a_step_of_the_leader_is_named_above_or_within_the_noise(
     assert [word for word in ("above", "within") if word in last] == [expected] * bool(expected)
 
 
+def test_a_leader_that_was_compared_on_new_instances_is_named_by_these() -> None:
+    out = io.StringIO()
+    display = Display(Terminal(file=out, width=120), "toy by gp", Budget(), Direction.MINIMIZE, live=False)
+    display(FIRST)
+    display(Progress(Spent(8), SEED, elite("1.0", 9.0, "code"), [candidate("code", 9.0)], shown_on=96))
+    assert "shown on 96 new instances" in out.getvalue()
+    assert "noise" not in out.getvalue()
+
+
 def test_what_has_ended_in_rounds_that_go_on_is_told() -> None:
     """The opening of an agent takes an hour and is one round."""
 

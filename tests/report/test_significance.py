@@ -13,7 +13,6 @@ from oragent.report.significance import (
     compare_sizes,
     gain_probability,
     instance_gains,
-    is_above_noise,
     read_paired,
     score_probability,
 )
@@ -179,29 +178,3 @@ def test_only_what_chance_does_not_explain_is_a_difference(p: float | None, gain
     verdict = Paired(6, 5, 1, gain, None, None, p).verdict
     words = {True: "better", False: "WORSE", None: "not shown"}
     assert verdict.startswith(words[better])
-
-
-def test_few_searches_without_a_better_program_name_a_leader_above_the_noise() -> None:
-    """Programs that differ by luck alone: the best of 60 on 24 instances leads, in 200 searches."""
-    rng = np.random.default_rng(5)
-    named = 0
-    for _ in range(200):
-        values = rng.normal(size=24) + rng.normal(size=(60, 24))
-        leader, claims = values[0], 0
-        for tried, row in enumerate(values[1:], 2):
-            if row.mean() > leader.mean():
-                figures = [{"by_instance": {"a": list(map(float, side))}} for side in (leader, row)]
-                claims += bool(is_above_noise(Direction.MAXIMIZE, figures[0], figures[1], tried))
-                leader = row
-        named += claims > 0
-    assert named <= 10
-    better = [{"by_instance": {"a": [shift + 0.1 * at for at in range(24)]}} for shift in (0.0, 1.0)]
-    assert is_above_noise(Direction.MAXIMIZE, better[0], better[1], 60)
-    assert not is_above_noise(Direction.MINIMIZE, better[0], better[1], 60)
-    # Sizes count alike: the few instances of the second one outweigh the others.
-    values = [{"by_instance": {"a": [shift] * 40, "b": [-1.5 * shift] * 4}} for shift in (0.0, 1.0)]
-    assert is_above_noise(Direction.MAXIMIZE, *values, 1) is False
-    assert is_above_noise(Direction.MAXIMIZE, {}, {}, 1) is None
-    # Each program that was tried counts.
-    close = [{"by_instance": {"a": [shift + 0.01 * at for at in range(8)]}} for shift in (0.0, 1.0)]
-    assert [is_above_noise(Direction.MAXIMIZE, *close, tried) for tried in (0, 1, 10**6)] == [True, True, False]

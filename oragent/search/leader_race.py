@@ -1,0 +1,133 @@
+"""Comparison of a new leader with the best program before it on new instances, until it is shown to be better.
+
+The score of a leader is partly luck, because it is the best of many on the same instances. A race draws further
+practice instances, round by round, and pools them. It ends when the sequential test of ``oragent._base.sequential``
+shows a difference, whose error holds at any number of rounds, or after a number of rounds.
+"""
+
+import hashlib
+import json
+import math
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Annotated, Any
+
+from annotated_types import Ge
+from pydantic import FiniteFloat, TypeAdapter
+from pydantic.dataclasses import dataclass as checked
+
+from oragent._base.direction import Direction
+from oragent._base.racing import read_instance_values
+from oragent._base.safe_load import parse_json
+from oragent._base.sequential import anytime_p
+from oragent._base.settings import STRICT
+from oragent._base.statistics import ALPHA, weigh_sizes
+from oragent.evaluation import Evaluation
+from oragent.ledger.case import wait_for_all
+from oragent.search.store import RoundNote
+
+# Kind of notes; there is one for each race.
+RACE_NOTE = "leader race"
+# Number of hexadecimal digits of the hash that is the seed of the instances.
+SEED_DIGITS = 12
+Count = Annotated[int, Ge(0)]
+
+
+@checked(frozen=True, config=STRICT)
+class LeaderRace:
+    """Result of a race."""
+
+    # Fingerprint of the new leader.
+    program: str
+    # True if it was shown to be better.
+    is_shown: bool
+    # Number of instances on which both programs were measured, and the p-value of their differences.
+    instances: Count
+    p: FiniteFloat
+    # Evaluations that the race took.
+    evaluations: Count
+
+    def to_note(self, number: int) -> RoundNote:
+        """Return the note of round ``number``."""
+        return RoundNote(number, RACE_NOTE, json.dumps(asdict(self)))
+
+
+def list_races(notes: Sequence[RoundNote]) -> tuple[LeaderRace, ...]:
+    """Return the races of some notes.
+
+    Raises:
+        ValueError: A note has another form.
+    """
+    reader = TypeAdapter(LeaderRace)
+    return tuple(reader.validate_python(parse_json(note.text)) for note in notes if note.kind == RACE_NOTE)
+
+
+def describe_races(races: Sequence[LeaderRace]) -> str:
+    """Return how races ended, and their cost."""
+    shown = sum(race.is_shown for race in races)
+    evaluations = sum(race.evaluations for race in races)
+    return f"{shown:,} shown to be better, {len(races) - shown:,} dropped; {evaluations:,} evaluations"
+
+
+def weigh_gains(direction: Direction, former: Mapping[str, Any], leader: Mapping[str, Any]) -> list[float] | None:
+    """Return the gain on each instance, above 0 if the leader is better, weighted so that sizes count alike.
+
+    Metrics without values of the same instances give None.
+    """
+    first, second = read_instance_values(former), read_instance_values(leader)
+    if first is None or second is None or first.keys() != second.keys():
+        return None
+    counts = [len(values) for values in first.values()]
+    if counts != [len(second[size]) for size in first]:
+        return None
+    pairs = [pair for size in first for pair in zip(first[size], second[size], strict=True)]
+    weights = weigh_sizes(counts)
+    return [weight * direction.sign * (new - old) for weight, (old, new) in zip(weights, pairs, strict=True)]
+
+
+def is_above_noise(
+    direction: Direction, former: Mapping[str, Any], leader: Mapping[str, Any], tried: int
+) -> bool | None:
+    """Return whether a new leader is better than the former one beyond chance; None without figures by instance.
+
+    The leader was chosen among ``tried`` programs by the same instances, so the level of the test (``sequential``) is
+    divided by their number (Bonferroni).
+    """
+    gains = weigh_gains(direction, former, leader)
+    return None if gains is None else math.fsum(gains) > 0 and anytime_p(gains) * max(tried, 1) < ALPHA
+
+
+async def hold_race(
+    measure: Callable[[str, int], Awaitable[Evaluation]],
+    direction: Direction,
+    programs: tuple[str, str],
+    fingerprint: str,
+    rounds: int,
+) -> LeaderRace:
+    """Measure both programs on new instances in each round until one is shown to be better.
+
+    Args:
+        measure: Runs a program on the instances of a seed.
+        direction: Direction of the score.
+        programs: Texts of the former leader and of the new one.
+        fingerprint: That of the new leader. The seeds follow from it, so a resumed run repeats its instances, and no
+            program was chosen by them.
+        rounds: Maximum number of rounds.
+    """
+    first_seed = int(hashlib.sha256(fingerprint.encode()).hexdigest()[:SEED_DIGITS], 16)
+    gains: list[float] = []
+    p, played = 1.0, 0
+    while played < rounds and p >= ALPHA:
+        former, leader = await wait_for_all([measure(program, first_seed + played) for program in programs])
+        played += 1
+        drawn = weigh_gains(direction, former.metrics, leader.metrics)
+        if drawn is None:
+            # One of the programs fails, so no difference can be tested.
+            is_shown = former.score is None and leader.score is not None
+            return LeaderRace(fingerprint, is_shown, len(gains), p, 2 * played)
+        gains += drawn
+        p = anytime_p(gains)
+        if not any(gains):
+            # Both programs do the same.
+            break
+    return LeaderRace(fingerprint, p < ALPHA and math.fsum(gains) > 0, len(gains), p, 2 * played)
