@@ -88,6 +88,7 @@ def test_a_point_is_optimal_up_to_a_gap_relative_to_its_objective(
     assert solution.bound == pytest.approx(bound, abs=1e-12)
     assert bool(solution.note) == (status == "feasible")
     assert solution.solver == "scripted 1"
+    assert 0 < solution.seconds < 100
     stopped = solve_arrays(arrays, solver=Scripted(claim([4, 0], STOPPED, bound=bound, limit=Limit.TIME)))
     assert (stopped.status, stopped.limit) == ("feasible", Limit.TIME)
 
@@ -335,7 +336,7 @@ GOALS = (
 def test_stages_are_minimised_in_order_and_keep_what_was_reached() -> None:
     arrays = model(features=ModelFeatures(goals=GOALS))
     # Twice the negative of (20 + 1), then the own objective within a tenth of 42, which is above the amount of 0.5.
-    solver = Scripted(claim([10, 10], bound=-42.0), claim([10, 8], bound=29.0))
+    solver = Scripted(claim([10, 10], bound=-42.0), claim([10, 8], bound=29.0, engine=object()))
     solution = solve_arrays(arrays, SolverOptions(seconds=50.0), solver)
     (first, options, _), (second, later, start) = solver.asked
     assert (first.cost.tolist(), first.constant, first.sense) == ([-2.0, -2.0], -2.0, Sense.MINIMIZE)
@@ -348,6 +349,17 @@ def test_stages_are_minimised_in_order_and_keep_what_was_reached() -> None:
     assert (solution.status, solution.objective, solution.gap) == ("optimal", 29.0, 0.0)
     assert solution.goals == {"first": 19.0, "seen": 51.0}
     assert (solution.bound, solution.row_duals, solution.engine, solution.note) == (None, None, None, "")
+
+
+def test_duals_of_the_last_of_several_stages_are_none_of_the_model() -> None:
+    arrays = model(integer=[False, False], features=ModelFeatures(goals=GOALS))
+    prices = np.array([0.0]), np.array([1.0, 0.0])
+    first, last = (
+        claim(at, row_duals=duals, engine=object()) for at, duals in zip(([10, 10], [10, 8]), prices, strict=True)
+    )
+    solution = solve_arrays(arrays, solver=Scripted(first, last))
+    assert solution.objective == 29.0
+    assert (solution.row_duals, solution.engine) == (None, None)
 
 
 def test_a_stage_that_is_not_proven_leaves_the_solution_unproven() -> None:

@@ -71,8 +71,8 @@ ROWS = [
     ({"more": "RANGES\n    R  c  -3\n"}, {"c": None, "c least": (ALL["c"][0], MORE, 4), "c most": ALL["c"]}),
     ({"more": "RANGES\n    R  d  3\n"}, {"d": None, "d least": ALL["d"], "d most": (ALL["d"][0], LESS, 11)}),
     ({"more": "RANGES\n    d  -3\n"}, {"d": None, "d least": ALL["d"], "d most": (ALL["d"][0], LESS, 11)}),
-    ({"more": "RANGES\n    R  e  3\n"}, {
-        "e": None, "e least": (ALL["e"][0], MORE, 9), "e most": (ALL["e"][0], LESS, 12),
+    ({"more": "RANGES\n    R  e  0.5\n"}, {
+        "e": None, "e least": (ALL["e"][0], MORE, 9), "e most": (ALL["e"][0], LESS, 9.5),
     }),
     ({"more": "RANGES\n    R  e  -3\n"}, {
         "e": None, "e least": (ALL["e"][0], MORE, 6), "e most": (ALL["e"][0], LESS, 9),
@@ -165,8 +165,8 @@ SECTIONS = [
     ("SOS\n S1 s\n    x  1\n    y  2\n S2 t\n    B  y  4\n    B  z  3\n", {
         "ordered_sets": (OrderedSet("s", 1, {"x": 1, "y": 2}), OrderedSet("t", 2, {"y": 4, "z": 3})),
     }),
-    ("SOS\n s1 S s 1\n    x  1\n S2\n    y  1\n    x  2\n", {
-        "ordered_sets": (OrderedSet("s", 1, {"x": 1}), OrderedSet("SOS1", 2, {"y": 1, "x": 2})),
+    ("SOS\n s1 S s 1\n    x  1\n S2\n    y  1\n    x  2\n S1 S t\n    x  1\n", {
+        "ordered_sets": (OrderedSet("s", 1, {"x": 1}), OrderedSet("SOS1", 2, {"y": 1, "x": 2}), OrderedSet("t", 1, {"x": 1})),
     }),
     ("QUADOBJ\n    x  x  4\n    x  y  2\n", {"quadratic": (QuadraticTerm("x", "x", 2), QuadraticTerm("x", "y", 2))}),
     ("QSECTION o\n    y  x  2\n    y  y  -4\n", {
