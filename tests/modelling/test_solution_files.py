@@ -7,7 +7,8 @@ from oragent.modelling.data.solution import SolveStatus
 from oragent.modelling.files.sol_files import read_sol, write_sol
 
 OPTIMAL, NONE, FREE, OPEN = SolveStatus.OPTIMAL, SolveStatus.INFEASIBLE, SolveStatus.UNBOUNDED, SolveStatus.UNKNOWN
-HIGHS = "Model status\n{}\n\n# Primal solution values\nFeasible\nObjective 7\n# Columns 2\nx 1\ny 2\n# Rows 1\nc 3\n"
+HIGHS = "Model status\n{}\n\n# Primal solution values\nFeasible\nObjective 7\n# Columns 2\nx 1\ny 2\n# Rows 1\nc 3\n\n"
+HIGHS += "# Dual solution values\nFeasible\n# Columns 2\nx 8\ny 9\n# Rows 1\nc 3\n"
 CPLEX = (
     '<?xml version = "1.0"?>\n<CPLEXSolution version="1.2">\n <header\n   objectiveValue="7"\n   {}/>\n <variables>\n'
     '  <variable name="x" index="0" value="1"/>\n  <variable name="a &lt; b" index="1" value="-2.5"/>\n'
@@ -57,7 +58,7 @@ WRONG = [
     ]),
     ("Optimal - objective value 7\n 0 x 1 0\n 1 y 2 3\n", [(" 0 x 1 0", "x 1"), (" 0 x 1 0", " 0 x 1"), ("1 y", "1 x")]),
     (HIGHS.format("Optimal"), [
-        ("# Columns 2", "# Columns 12"), ("# Columns 2", "# Columns two"), ("y 2", "y two"), ("y 2\n# Rows 1\nc 3\n", ""),
+        ("# Columns 2", "# Columns 12"), ("# Columns 2", "# Columns two"), ("y 2", "y two"), ("y 2\n# Rows 1\nc 3\n", "y"),
     ]),
     (CPLEX.format(""), [
         (' name="x"', ""), (' value="1"', ""), ('value="1"', 'value="one"'), ("a &lt; b", "x"), ("</CPLEXSolution>", ""),

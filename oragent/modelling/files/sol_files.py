@@ -53,7 +53,7 @@ def read_sol(text: str) -> SolutionFile:
     if text.lstrip().startswith("<?xml") or "<CPLEXSolution" in text[:2000]:
         values, status, is_sparse = _read_cplex(text), _status_in(_cplex_header(text)), False
     elif "# Primal solution values" in text:
-        values, status, is_sparse = _read_highs(text), _status_in(text.split("# Primal", 1)[0]), False
+        values, status, is_sparse = _read_highs(text), _status_in(text.partition("# Primal")[0]), False
     else:
         values, status, is_sparse = _read_lines(text)
     match = OBJECTIVE.search(text)
@@ -126,7 +126,7 @@ def _read_lines(text: str) -> tuple[dict[str, float], SolveStatus, bool]:
 
 
 def _read_highs(text: str) -> dict[str, float]:
-    lines = iter(text.split("# Primal solution values", 1)[1].splitlines())
+    lines = iter(text.partition("# Primal solution values")[2].splitlines())
     values: dict[str, float] = {}
     for line in lines:
         if not line.startswith("# Columns"):
