@@ -24,7 +24,7 @@ from oragent.formulate.breakdown import TimeChart, split_objective
 from oragent.formulate.charts import HEIGHT, TOP, draw_chart
 from oragent.formulate.checks import Checked, CheckFinding, CheckStatus, Reason
 from oragent.formulate.effects import Shortage, measure_effects
-from oragent.formulate.explain import _variable_facts, data_labels, group_decisions
+from oragent.formulate.explain import _variable_facts
 from oragent.formulate.folder import FormulationRequest, create_folder, finalize, price_result
 from oragent.formulate.metamorphic_tests import Property, PropertyResult
 from oragent.formulate.model_comparison import CheckRow, find_counterexample
@@ -49,7 +49,6 @@ from oragent.modelling.data.solution import Solution, SolveStatus, SolveVerdict
 from oragent.modelling.files.model_files import read
 from oragent.modelling.files.solution_json import solution_dict
 from oragent.modelling.solving.model_solving import solve
-from oragent.report.pages.value_tables import DecisionKind
 from tests.formulate.results import BAKERY, FINDING, ROWS, STORY, checks_of, result_of
 
 
@@ -195,12 +194,6 @@ def test_an_aim_is_matched_by_its_terms_or_its_value(
     aim, _ = match_aims(objectives, {"a": 4.0, "b": 3.0}, stated)
     # What nothing matches takes the first free place.
     assert (aim.aim, aim.is_negated) == (0 if position is None else position, negated)
-
-
-def test_a_joined_key_is_no_label_and_a_label_with_a_comma_is_one() -> None:
-    columns = {"ship": {"Köln,W1": "s1", "Werk Nord, Ost": "s2", "Köln,7": "s3"}}
-    result = result_of(BAKERY, columns=columns, data={"works": ["Köln", "W1", "Ost"]})
-    assert set(data_labels(result)) == {"Köln", "W1", "Ost", "Werk Nord, Ost"}
 
 
 def grouped(*meanings: str) -> dict[str, int]:
@@ -367,23 +360,6 @@ def test_aims_are_compared_up_to_the_first_that_a_checker_leaves_out(
 def test_the_value_of_a_check_counts_missing_columns_as_zero() -> None:
     check = CheckRow("area", {"x": 2.0, "gone": 5.0}, "<=", 4.0, "", products={("x", "y"): 3.0, ("x", "gone"): 7.0})
     assert check.value_at({"x": 2.0, "y": 3.0}) == 2 * 2 + 3 * 2 * 3 - 4
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "kind", "expected"),
-    [
-        (0, 1, VariableKind.INTEGER, DecisionKind.YES_NO),
-        (0, 1, VariableKind.CONTINUOUS, DecisionKind.AMOUNT),
-        (0, 2, VariableKind.INTEGER, DecisionKind.AMOUNT),
-    ],
-)
-def test_a_decision_is_yes_or_no_if_it_is_whole_and_at_most_one(
-    low: float, high: float, kind: VariableKind, expected: DecisionKind
-) -> None:
-    milp = IndexedModel.from_records((Variable("open", low, high, kind),), (), Objective({"open": 1.0}), Sense.MAXIMIZE)
-    result = result_of(milp)
-    (family,) = group_decisions(result, milp, solve(milp))
-    assert family.kind is expected
 
 
 @pytest.mark.parametrize(
