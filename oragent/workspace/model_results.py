@@ -6,7 +6,15 @@ from pydantic import Field
 
 from oragent.modelling.data.display import plain
 from oragent.modelling.operations.outcomes import SolveLimits
-from oragent.modelling.operations.results import AnyResult, DiffEntry, Figure, Moved, ObjectiveChange, ResultPart
+from oragent.modelling.operations.results import (
+    AnyResult,
+    DiffEntry,
+    Figure,
+    Moved,
+    ObjectiveChange,
+    ResultPart,
+    StageOptimum,
+)
 
 
 class Revision(ResultPart):
@@ -36,8 +44,11 @@ class RunResult(VerbResult):
     verb: Literal["run"] = "run"
     revision: Revision
     status: str
+    # Optimum of the most important objective.
     objective: Figure
     sense: str
+    # Optima of several objectives, the most important first; empty for a single one.
+    stages: tuple[StageOptimum, ...] = ()
     variables: int
     rows: int
     # Comparison of the program's point with an independent solution. Empty for a model file.
@@ -63,6 +74,8 @@ class WhatifResult(VerbResult):
     cells: tuple[tuple[str, str, str], ...]
     status: str
     objective: ObjectiveChange
+    # Changes of several objectives; empty for a single one.
+    stages: tuple[ObjectiveChange, ...] = ()
     moved: tuple[Moved, ...] = ()
     entries: tuple[DiffEntry, ...] = ()
 
@@ -111,6 +124,8 @@ class ComparisonResult(VerbResult):
     old: Revision
     new: Revision
     objective: ObjectiveChange
+    # Changes of several objectives; empty for a single one.
+    stages: tuple[ObjectiveChange, ...] = ()
     status: str
     entries: tuple[DiffEntry, ...]
     edits: tuple[CellEdit, ...] = ()

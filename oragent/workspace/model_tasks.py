@@ -15,7 +15,8 @@ from oragent.modelling.operations.checking import diff_entries
 from oragent.modelling.operations.outcomes import ScenarioModel
 from oragent.modelling.operations.requests import DropChange, MemberReference
 from oragent.modelling.operations.results import AnyResult, DiffEntry, Figure, Moved
-from oragent.modelling.operations.state import ModelScenario, ModelStudy, moved, objective_change
+from oragent.modelling.operations.stages import stage_optima
+from oragent.modelling.operations.state import ModelScenario, ModelStudy, moved, objective_change, stage_changes
 from oragent.workspace.cells import CellChange, change_cells, is_cell_change, locate_cell, read_change
 from oragent.workspace.data_changes import DataFiles
 from oragent.workspace.model_results import (
@@ -63,6 +64,7 @@ def run_model(state: FolderState, tell: Tell = ignore_note) -> RunResult:
         status=str(outcome.status),
         objective=study.optimum(study.present),
         sense=str(opened.model.objective.sense),
+        stages=stage_optima(study.stages(study.present)),
         variables=variables,
         rows=rows,
         verdict=str(captured.verdict) if captured else "",
@@ -137,7 +139,8 @@ def try_changes(state: FolderState, changes: Sequence[str], tell: Tell = ignore_
         cells=cells,
         status=str(outcome.status),
         objective=objective_change(study, first, second),
-        moved=_moves(first, second),
+        stages=stage_changes(study, first, second),
+        moved=_moves(study, first, second),
         entries=tuple(entries[:SHOWN_ENTRIES]),
         warnings=() if entries else ("the model did not change",),
     )
@@ -183,9 +186,9 @@ def _solve_both(
     return study, before, after
 
 
-def _moves(before: ModelScenario, after: ModelScenario) -> tuple[Moved, ...]:
+def _moves(study: ModelStudy, before: ModelScenario, after: ModelScenario) -> tuple[Moved, ...]:
     """Return the families whose values differ. Both models must have the same variables and a solution."""
-    first, second = before.known.outcome.point, after.known.outcome.point
+    first, second = study.last_point(before), study.last_point(after)
     if first is None or second is None or list(before.model.column_names) != list(after.model.column_names):
         return ()
     return moved(before.model, first, second)
@@ -197,7 +200,9 @@ def compare_models(old: FolderState, new: FolderState, tell: Tell = ignore_note)
     return _compare(first, second)[0]
 
 
-def _compare(first: OpenedModel, second: OpenedModel) -> tuple[ComparisonResult, ModelScenario, ModelScenario]:
+def _compare(
+    first: OpenedModel, second: OpenedModel
+) -> tuple[ComparisonResult, ModelStudy, ModelScenario, ModelScenario]:
     limits = second.state.solve_limits
     study, before, after = _solve_both(first.model, second.model, limits)
     entries = [
@@ -209,11 +214,12 @@ def _compare(first: OpenedModel, second: OpenedModel) -> tuple[ComparisonResult,
         old=describe_revision(first),
         new=describe_revision(second),
         objective=objective_change(study, before, after),
+        stages=stage_changes(study, before, after),
         status=str(after.known.outcome.status),
         entries=tuple(entries),
         ok=not entries,
     )
-    return result, before, after
+    return result, study, before, after
 
 
 def _with_rule_effect(entry: DiffEntry, old: IndexedModel, new: IndexedModel, limits: SolveLimits) -> DiffEntry:
@@ -248,7 +254,7 @@ def verify_revision(
     """Compare two states, and test whether the new program keeps the former rules.
 
     The new program runs on the new data, with the former value in each changed cell and the given neutral values in new
-    cells. Its optimum must equal the former one. A revision without a solution is not verified if the former one had
+    cells. Its optima must equal the former ones. A revision without a solution is not verified if the former one had
     one. ``open_model`` replaces the function that runs a program.
 
     Raises:
@@ -257,9 +263,9 @@ def verify_revision(
     """
     opening = open_model or (lambda state: open_state_model(state, tell))
     first, second = opening(old), opening(new)
-    result, before, after = _compare(first, second)
+    result, study, before, after = _compare(first, second)
     data = DataFiles.between(old, new)
-    preservation = _test_preservation(new, before, data, neutral, opening)
+    preservation = _test_preservation(new, study, before, data, neutral, opening)
     return result.model_copy(
         update={
             "verb": "verify",
@@ -277,15 +283,13 @@ def _keeps_solution(before: ModelScenario, after: ModelScenario) -> bool:
 
 def _test_preservation(
     new: FolderState,
+    old_study: ModelStudy,
     before: ModelScenario,
     data: DataFiles,
     neutral: Sequence[CellChange],
     opening: Callable[[FolderState], OpenedModel],
 ) -> Preservation:
-    former = Figure.between(
-        before.known.outcome.objective, *before.known.outcome.span(), unit=before.model.objective.unit
-    )
-    cells = tuple(map(str, neutral))
+    former, cells = old_study.optimum(before), tuple(map(str, neutral))
     try:
         contents = data.former_contents(neutral)
     except WorkspaceError as problem:
@@ -297,24 +301,34 @@ def _test_preservation(
         reason = f"with the former values, no model of the new program can be captured: {problem}"
         return Preservation(holds=False, reason=reason, former=former, cells=cells)
     study = ModelStudy(model, new.solve_limits)
-    study.solve(study.present)
-    objective = study.optimum(study.present)
-    holds, reason = _is_preserved(former, objective, before.known.outcome.status, study.present)
-    return Preservation(holds=holds, reason=reason, objective=objective, former=former, cells=cells)
+    optima, new_optima = (
+        [stage.optimum for stage in each.stages(scenario)]
+        for each, scenario in ((old_study, before), (study, study.present))
+    )
+    statuses = before.known.outcome.status, study.present.known.outcome.status
+    holds, reason = _is_preserved(optima, new_optima, *statuses)
+    return Preservation(holds=holds, reason=reason, objective=new_optima[0], former=former, cells=cells)
 
 
-def _is_preserved(former: Figure, now: Figure, status: SolveStatus, scenario: ModelScenario) -> tuple[bool | None, str]:
-    """Compare two optima, each given as an interval."""
-    new_status = scenario.known.outcome.status
-    if former.value is None or now.value is None:
+def _is_preserved(
+    former: Sequence[Figure], now: Sequence[Figure], status: SolveStatus, new_status: SolveStatus
+) -> tuple[bool | None, str]:
+    """Compare the optima of all objectives, each given as an interval, the most important first."""
+    if former[0].value is None or now[0].value is None:
         if status is new_status is not SolveStatus.UNKNOWN:
             return True, f"both models are {status}"
         return (None if SolveStatus.UNKNOWN in (status, new_status) else False), f"{status} before, {new_status} now"
-    room = PRESERVED * max(1.0, abs(former.value))
-    ends = (former.low, former.high, now.low, now.high)
-    low, high, new_low, new_high = (float("inf") if end is None else end for end in ends)
-    if new_low > high + room or new_high < low - room:
+    pairs = list(zip(former, now, strict=False))
+    if len(now) < len(former) or any(_differ(*pair) for pair in pairs):
         return False, "with the former values, the optimum differs: give neutral values of new cells with --neutral"
-    if former.is_exact and now.is_exact:
+    if all(figure.is_exact for pair in pairs for figure in pair):
         return True, ""
     return None, "not decided within the gap: allow a longer solve with --time or --gap 0"
+
+
+def _differ(former: Figure, now: Figure) -> bool:
+    """Return True if no value lies in the intervals of both figures."""
+    room = PRESERVED * max(1.0, abs(former.value or 0.0))
+    low, new_low = (-math.inf if figure.low is None else figure.low for figure in (former, now))
+    high, new_high = (math.inf if figure.high is None else figure.high for figure in (former, now))
+    return new_low > high + room or new_high < low - room

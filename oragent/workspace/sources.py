@@ -144,6 +144,8 @@ def open_state_model(
 ) -> OpenedModel:
     """Read the model of a state. A program runs in the sandbox, and the last model that it solves is used.
 
+    Objectives of earlier solves that it holds there are those of the model, more important than its last one.
+
     Args:
         state: Files of a workspace.
         tell: Function that is called with one line about the captured models.
@@ -181,7 +183,8 @@ def open_state_model(
     tell(
         f"{plain(state.program, 160)}{_describe_revision(state)}: captured from {plain(captured.framework, 60)}{count}"
     )
-    return OpenedModel(state, captured.model, captured.framework, captured)
+    model = captured.model if run.joined_model is None else run.joined_model
+    return OpenedModel(state, model, captured.framework, captured)
 
 
 def describe_failure(run: CapturedProgram) -> str:

@@ -8,11 +8,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from rich.console import Console
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
+from oragent.modelling.data.solution import SolveStatus
+from oragent.modelling.operations.results import Figure
 from oragent.workspace.model_commands import VerbCommands, print_verb_result
 from oragent.workspace.model_results import RunResult
+from oragent.workspace.model_tasks import _is_preserved
 from oragent.workspace.settings import NO_OPTIONS, EffortOptions
 from tests.workspace.release import put
 from tests.workspace.teams import begin
@@ -159,19 +164,20 @@ problem.sense = pulp.LpMaximize
 """
 
 
-def fill_bag(room: float, *, has_aims: bool = False) -> float:
-    """Return the largest value by SciPy."""
+def fill_bag(room: float, *, has_aims: bool = False, most: float = np.inf) -> list[float]:
+    """Return the optimum of each aim by SciPy; ``most`` limits the number of the last ten things."""
     values = np.array([17 * i % 23 + 5 for i in range(40)])
     weights = np.array([[13 * i * (k + 2) % 29 + 4 for i in range(40)] for k in range(3)])
-    rules, cost = [LinearConstraint(weights, ub=room)], -values
+    rules, optima = [LinearConstraint(weights, ub=room), LinearConstraint((np.arange(40) >= 30).astype(float), ub=most)], []
+    first = (np.arange(40) < 10).astype(float)
     if has_aims:
-        first = (np.arange(40) < 10).astype(float)
         rules.append(LinearConstraint(np.ones(40), lb=10))
-        least = milp(first, constraints=rules, integrality=np.ones(40), bounds=Bounds(0, 1)).fun
-        rules.append(LinearConstraint(first, ub=round(least)))
-    found = milp(cost, constraints=rules, integrality=np.ones(40), bounds=Bounds(0, 1))
-    assert found.success
-    return float(-found.fun)
+    for cost in (first, -values) if has_aims else (-values,):
+        found = milp(cost, constraints=rules, integrality=np.ones(40), bounds=Bounds(0, 1))
+        assert found.success
+        rules.append(LinearConstraint(cost, ub=round(found.fun)))
+        optima.append(float(abs(round(found.fun))))
+    return optima
 
 
 def make_bag(folder: Path, room: float, aims: str = "") -> Path:
@@ -181,7 +187,7 @@ def make_bag(folder: Path, room: float, aims: str = "") -> Path:
 
 
 def test_within_a_gap_every_figure_is_an_interval_that_contains_the_truth(tmp_path: Path) -> None:
-    effort, truths = EffortOptions(gap=0.9), (fill_bag(150), fill_bag(120))
+    effort, truths = EffortOptions(gap=0.9), (*fill_bag(150), *fill_bag(120))
     code, result = run_verb(make_bag(tmp_path, 150), "run", effort=effort)
     figures = [(result["objective"], truths[0])]
     assert (code, result["ok"], result["status"]) == (0, True, "feasible")
@@ -206,11 +212,104 @@ def test_within_a_gap_a_revision_is_neither_right_nor_wrong_unless_the_intervals
     assert (code, result["ok"], result["preservation"]["holds"]) == (1, False, False)
 
 
-def test_of_several_aims_the_last_one_has_the_optimum_under_the_others(tmp_path: Path) -> None:
-    code, result = run_verb(make_bag(tmp_path, 150, AIMS), "run")
+def test_of_several_aims_each_has_its_optimum_under_those_before_it(tmp_path: Path) -> None:
+    """With room for 100, ten things need two of the first ten, and with room for 150 none."""
+    make_bag(tmp_path, 150, AIMS)
+    before, after = (fill_bag(room, has_aims=True) for room in (150, 100))
+    assert before[0] < after[0]
+    assert before[1] < fill_bag(150)[0]
+    code, result = run_verb(tmp_path, "run")
+    assert (code, result["status"], result["objective"]["value"], result["sense"]) == (
+        0,
+        "optimal",
+        before[0],
+        "minimize",
+    )
+    assert [(stage["optimum"]["value"], stage["sense"]) for stage in result["stages"]] == [
+        (before[0], "minimize"), (before[1], "maximize")
+    ]  # fmt: skip
+    code, result = run_verb(tmp_path, "try_changes", ["data/figures.csv[room, value] = 100"])
+    assert (code, result["status"], result["objective"]["difference"]["value"]) == (0, "optimal", after[0] - before[0])
+    stages = [tuple(stage[side]["value"] for side in ("before", "after", "difference")) for stage in result["stages"]]
+    assert stages == [(old, new, new - old) for old, new in zip(before, after, strict=True)]
+    # The same change of the model: what was held for the former room does not hold for the new one.
+    code, result = run_verb(tmp_path, "try_changes", ["room = 100"])
+    (result,) = result["results"]
     assert (code, result["status"]) == (0, "optimal")
-    assert result["objective"]["value"] == pytest.approx(fill_bag(150, has_aims=True))
-    assert fill_bag(150, has_aims=True) < fill_bag(150) - 1
+    assert [stage["after"]["value"] for stage in result["stages"]] == after
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "holds"),
+    [
+        (AIMS, f'problem += take[3] + take[4] <= 2, "pair"\n{AIMS}', True),
+        # The first aim stays at its optimum, and the last one does not.
+        pytest.param(AIMS, f'problem += pulp.lpSum(take[30:]) <= 1, "most"\n{AIMS}', False, marks=pytest.mark.slow),
+        (AIMS, 'problem += pulp.lpSum(take) >= 10, "least"\n', False),
+    ],
+)
+def test_a_revision_keeps_the_optimum_of_each_aim(tmp_path: Path, old: str, new: str, holds: bool) -> None:
+    begin(make_bag(tmp_path, 130, old))
+    make_bag(tmp_path, 130, new)
+    code, result = run_verb(tmp_path, "verify", "HEAD", ".", [])
+    truth = fill_bag(130, has_aims=True)
+    assert fill_bag(130, has_aims=True, most=1)[0] == truth[0]
+    assert fill_bag(130, has_aims=True, most=1)[1] < truth[1]
+    assert (code, result["ok"], result["preservation"]["holds"]) == (0 if holds else 1, holds, holds)
+    assert result["preservation"]["former"]["value"] == truth[0]
+
+
+ENDS = st.one_of(st.none(), st.integers(-3, 3))
+
+
+@given(st.lists(st.tuples(st.tuples(ENDS, ENDS), st.tuples(ENDS, ENDS)), min_size=1, max_size=2))
+def test_optima_are_preserved_if_they_are_equal_and_not_if_they_cannot_be(pairs: list) -> None:
+    """The truth by all values that lie in both intervals, of which a missing end excludes none."""
+    sides: tuple[list[Figure], list[Figure]] = ([], [])
+    is_possible = is_proven = True
+    for intervals in pairs:
+        values = []
+        for ends, figures in zip(intervals, sides, strict=True):
+            low, high = ends if None in ends else sorted(ends)
+            figures.append(Figure(value=float(high if low is None else low) if ends != (None, None) else 0.0,
+                                  low=low, high=high))  # fmt: skip
+            values.append(
+                {value for value in range(-9, 10) if (low is None or value >= low) and (high is None or value <= high)}
+            )
+        is_possible &= bool(values[0] & values[1])
+        is_proven &= len(values[0]) == len(values[1]) == 1
+    holds, _ = _is_preserved(*sides, SolveStatus.FEASIBLE, SolveStatus.FEASIBLE)
+    assert holds is (False if not is_possible else True if is_proven else None)
+
+
+@pytest.mark.parametrize(
+    ("former", "now", "holds"),
+    [
+        ([1e6], [1e6 + 0.5], True), ([1e6], [1e6 + 2.0], False), ([-1e6], [-1e6 - 0.5], True), ([-1e6], [-1e6 - 2.0], False),
+        ([0.5], [0.5 + 0.9e-6], True), ([0.5], [0.5 - 1.5e-6], False), ([1.0, 2.0], [1.0], False), ([1.0], [1.0, 2.0], True),
+        ([1.0, 2.0], [1.0, 2.0], True), ([1.0, 2.0], [1.0, 3.0], False),
+    ],
+)  # fmt: skip
+def test_optima_are_equal_within_a_millionth_for_each_former_aim(
+    former: list[float], now: list[float], holds: bool
+) -> None:
+    figures = [[Figure.exact(value) for value in values] for values in (former, now)]
+    assert _is_preserved(*figures, SolveStatus.OPTIMAL, SolveStatus.OPTIMAL)[0] is holds
+
+
+@pytest.mark.parametrize(
+    ("status", "new_status", "holds"),
+    [
+        (SolveStatus.INFEASIBLE, SolveStatus.INFEASIBLE, True), (SolveStatus.UNBOUNDED, SolveStatus.UNBOUNDED, True),
+        (SolveStatus.INFEASIBLE, SolveStatus.UNBOUNDED, False), (SolveStatus.OPTIMAL, SolveStatus.INFEASIBLE, False),
+        (SolveStatus.UNKNOWN, SolveStatus.UNKNOWN, None), (SolveStatus.OPTIMAL, SolveStatus.UNKNOWN, None), (SolveStatus.UNKNOWN, SolveStatus.INFEASIBLE, None),
+    ],
+)  # fmt: skip
+def test_models_without_an_optimum_are_alike_if_both_are_proven(
+    status: SolveStatus, new_status: SolveStatus, holds: bool | None
+) -> None:
+    figures = [[Figure.exact(1.0) if each is SolveStatus.OPTIMAL else Figure()] for each in (status, new_status)]
+    assert _is_preserved(*figures, status, new_status)[0] is holds
 
 
 @pytest.mark.slow
@@ -221,8 +320,22 @@ def test_a_model_that_is_out_of_time_has_no_figure_beyond_its_bound(tmp_path: Pa
         f"problem += pulp.lpSum(a * x for a, x in zip({row.tolist()}, x)) == {int(row.sum()) // 2}, 'r{at}'\n"
         for at, row in enumerate(figures)
     )
-    program = "import pulp\nproblem = pulp.LpProblem('split')\nx = [pulp.LpVariable(f'x_{i}', cat='Binary') for i in range(50)]\n"
-    put(tmp_path, {"src/split.py": f"{program}problem += pulp.lpSum(x)\n{rows}problem.solve()\n", "docs/a.md": "# S\n"})
-    code, result = run_verb(tmp_path, "run", effort=EffortOptions(time=3.0))
+    head = "import csv\nimport pathlib\nimport pulp\nlimit = float(next(csv.reader((pathlib.Path(__file__).parents[1] / 'data/limit.csv').open()))[1])\n"
+    program = (
+        f"{head}problem = pulp.LpProblem('split')\nx = [pulp.LpVariable(f'x_{{i}}', cat='Binary') for i in range(50)]\n"
+    )
+    text = f"{program}problem += pulp.lpSum(x)\n{rows}problem += pulp.lpSum(x) <= limit, 'few'\nproblem.solve()\n"
+    effort = EffortOptions(time=3.0)
+    put(tmp_path, {"src/split.py": text, "data/limit.csv": "limit,45\n", "docs/a.md": "# S\n"})
+    code, result = run_verb(tmp_path, "run", effort=effort)
     assert (code, result["ok"], result["status"]) == (3, False, "unknown")
     assert result["objective"]["value"] is None
+    code, result = run_verb(tmp_path, "try_changes", ["few = 44"], effort=effort)
+    (result,) = result["results"]
+    assert (code, result["status"], result["decided"]) == (3, "unknown", False)
+    assert [result["objective"][side]["value"] for side in ("before", "after", "difference")] == [None] * 3
+    begin(tmp_path)
+    put(tmp_path, {"src/split.py": text.replace("'few'", "'fewer'")})
+    code, result = run_verb(tmp_path, "verify", "HEAD", ".", [], effort=effort)
+    assert (code, result["ok"], result["status"], result["preservation"]["holds"]) == (1, False, "unknown", None)
+    assert [result["preservation"][side]["value"] for side in ("former", "objective")] == [None, None]
