@@ -205,12 +205,12 @@ def _write_cells(
     content: bytes, path: str, placed: Mapping[str, Mapping[tuple[int, int], str]], keep_formulas: bool = False
 ) -> bytes:
     suffix = Path(path).suffix.casefold()
-    if suffix == JSON:
-        return _change_json(content, path, placed[""])
-    if suffix not in (*TABLES, *DATABASES):
+    if suffix not in (JSON, *TABLES, *DATABASES):
         raise WorkspaceError(f"{shorten_path(path)}: cells of {suffix or 'these'} files cannot be set; use CSV")
     for table, values in placed.items():
-        if suffix in DATABASES:
+        if suffix == JSON:
+            content = _change_json(content, path, values)
+        elif suffix in DATABASES:
             content = _change_database(content, path, table, values)
         else:
             content = replace_cells(content, path, values, table, keep_formulas)

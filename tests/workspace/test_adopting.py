@@ -1,0 +1,108 @@
+"""Settings that are proposed for a folder, and the runs by which they are chosen; models in files need no program."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from oragent._base.errors import WorkspaceError
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.model_records import Objective, Row, Variable
+from oragent.modelling.data.model_values import Relation, Sense
+from oragent.modelling.files.model_files import write
+from oragent.workspace.adopting import MANY, MAX_TRIALS, adopt_folder, propose_settings, try_proposals
+from tests.workspace.release import put
+
+SOLVES = "import pulp\np.solve()\n"
+
+
+def write_model(path: Path, limit: float = 4.0, least: float = 0.0) -> None:
+    """The optimum is the limit; a larger least amount makes it infeasible."""
+    row = Row("most", {"x": 1.0}, Relation.AT_MOST, limit)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write(IndexedModel.from_records((Variable("x", least),), (row,), Objective({"x": 1.0}), Sense.MAXIMIZE), path)
+
+
+@pytest.mark.parametrize(
+    ("count", "folder", "kind", "documents"),
+    [
+        (MANY - 1, "docs", "md", ["docs/0.md", "docs/1.md", "docs/2.md"]), (MANY, "docs", "md", ["docs/*.md"]),
+        (MANY - 1, "", "txt", ["0.txt", "1.txt", "2.txt"]), (MANY, "", "txt", ["*.txt"]),
+        # A single table in a folder of data stands for those that a revision adds.
+        (1, "data", "csv", ["data/*.csv"]), (MANY - 1, "", "csv", ["0.csv", "1.csv", "2.csv"]), (MANY, "", "csv", ["*.csv"]),
+    ],
+)  # fmt: skip
+def test_files_of_one_kind_become_a_pattern(
+    tmp_path: Path, count: int, folder: str, kind: str, documents: list[str]
+) -> None:
+    put(tmp_path, {"plan.py": SOLVES} | {f"{folder}/{at}.{kind}".lstrip("/"): "x" for at in range(count)})
+    (proposal,) = propose_settings(tmp_path)
+    assert proposal == {"program": "plan.py", ("data" if kind == "csv" else "documents"): documents}
+
+
+def test_programs_come_by_likelihood_with_their_commands_and_models_after_them(tmp_path: Path) -> None:
+    put(tmp_path, {
+        "plan.py": SOLVES, "z/other.py": SOLVES, "run.sh": "python plan.py --week 2\npython none.py\n",
+        "requirements.txt": "pulp\n", "package.json": "{}", "outputs/old.csv": "x", "logs/run.txt": "x", "LICENSE.md": "x",
+        "Notes.MD": "x", "in/T.CSV": "x", "outputs/model.lp": "x",
+    })  # fmt: skip
+    write_model(tmp_path / "models/a.mps")
+    # Files that describe how a project is built, and those of earlier runs, are no documents or data.
+    parts = {"documents": ["Notes.MD"], "data": ["in/*.CSV"]}
+    assert propose_settings(tmp_path) == [
+        {"command": "python plan.py --week 2"} | parts, {"program": "z/other.py"} | parts, {"program": "models/a.mps"} | parts
+    ]  # fmt: skip
+    put(tmp_path / "written", {"logs/model.lp": "x"})
+    # Without a program, models that one of another language wrote count too.
+    assert propose_settings(tmp_path / "written") == [{"program": "logs/model.lp"}]
+    put(tmp_path / "none", {"notes.md": "x"})
+    for missing in ("none", "gone"):
+        with pytest.raises(WorkspaceError) as caught:
+            propose_settings(tmp_path / missing)
+        assert "\n" not in str(caught.value)
+
+
+def test_proposals_are_tried_until_one_solves_a_model(tmp_path: Path) -> None:
+    write_model(tmp_path / "a.mps", least=9.0)
+    write_model(tmp_path / "b.mps", limit=7.5)
+    write_model(tmp_path / "c.mps")
+    (tmp_path / "0.mps").write_text("broken")
+    adoption = adopt_folder(tmp_path)
+    assert [(trial.entry, trial.status, trial.objective.value, trial.is_solved) for trial in adoption.trials] == [
+        ("0.mps", "", None, False), ("a.mps", "infeasible", None, False), ("b.mps", "optimal", 7.5, True)
+    ]  # fmt: skip
+    assert [bool(trial.reason) for trial in adoption.trials] == [True, False, False]
+    assert (adoption.is_solved, adoption.proposal, adoption.untried) == (True, {"program": "b.mps"}, ("c.mps",))
+    assert yaml.safe_load(adoption.text) == adoption.proposal
+    assert not (tmp_path / "workspace.yaml").exists()
+    assert adopt_folder(tmp_path, write=True).text == (tmp_path / "workspace.yaml").read_text()
+    with pytest.raises(WorkspaceError):
+        adopt_folder(tmp_path, write=True)
+
+
+def test_without_a_solved_model_the_likeliest_program_is_proposed(tmp_path: Path) -> None:
+    paths = [f"{at}.mps" for at in range(MAX_TRIALS + 2)]
+    for path in paths:
+        write_model(tmp_path / path, least=9.0)
+    adoption = adopt_folder(tmp_path)
+    assert (adoption.is_solved, adoption.proposal) == (False, {"program": paths[0]})
+    assert [trial.entry for trial in adoption.trials] == paths[:MAX_TRIALS]
+    assert adoption.untried == tuple(paths[MAX_TRIALS:])
+
+
+def test_variables_without_a_default_are_named_unless_they_are_set(tmp_path: Path) -> None:
+    text = 'import os\nos.environ["WEEK"]\nos.getenv("AREA")\nos.environ.get("KIND")\nos.getenv("SHOP", "a")\nos.environ.get("DAY", 2)\n'
+    put(tmp_path, {"plan.py": text})
+    write_model(tmp_path / "a.mps")
+    proposals = [{"program": "plan.py"}, {"program": "a.mps"}]
+    adoption = try_proposals(tmp_path, proposals[:1])
+    assert adoption.variables == ("AREA", "KIND", "WEEK")
+    # They are comments, which the user completes.
+    assert yaml.safe_load(adoption.text) == proposals[0]
+    assert [line for line in adoption.text.splitlines() if line.endswith(": VALUE")] == [
+        f"#   {name}: VALUE" for name in adoption.variables
+    ]
+    named = try_proposals(tmp_path, [proposals[0] | {"environment": {"WEEK": 3, "AREA": "x"}}])
+    assert named.variables == ("KIND",)
+    assert "VALUE" not in named.text
+    assert try_proposals(tmp_path, proposals).variables == ()

@@ -1,0 +1,315 @@
+"""Verbs on model files, which need no sandbox, against SciPy and the rules of the files."""
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+from oragent._base.errors import ConfigError, ModellingError, WorkspaceError
+from oragent.modelling.capture.program import ProgramOutcome
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.model_records import Objective, Row, Variable
+from oragent.modelling.data.model_values import Relation, Sense
+from oragent.modelling.data.solution import Solution, SolveStatus
+from oragent.modelling.files.model_files import write
+from oragent.modelling.solving.model_solving import solve
+from oragent.workspace import model_tasks
+from oragent.workspace.cells import read_change
+from oragent.workspace.model_tasks import (
+    _keeps_solution,
+    ask_lines,
+    compare_models,
+    describe_run_result,
+    run_model,
+    try_changes,
+    verify_revision,
+)
+from oragent.workspace.runner import ProgramRun, SolvedModel
+from oragent.workspace.settings import WorkspaceSettings
+from oragent.workspace.sources import FolderState, OpenedModel
+from tests.workspace.release import put
+
+LIMITS = {"flour": ({"rye": 1.0, "wheat": 1.0}, 100.0), "oven": ({"rye": 1.0}, 40.0)}
+SETTINGS = WorkspaceSettings(time=30.0, gap=0.0, threads=1)
+
+
+def make_model(limits: dict[str, tuple[dict[str, float], float]] = LIMITS, price: float = 4.0) -> IndexedModel:
+    rows = tuple(Row(name, terms, Relation.AT_MOST, rhs) for name, (terms, rhs) in limits.items())
+    objective = Objective({"rye": price, "wheat": 3.0}, unit="EUR")
+    return IndexedModel.from_records((Variable("rye"), Variable("wheat")), rows, objective, Sense.MAXIMIZE)
+
+
+def optimum(limits: dict[str, tuple[dict[str, float], float]] = LIMITS, price: float = 4.0) -> float:
+    rows = [[terms.get("rye", 0.0), terms.get("wheat", 0.0)] for terms, _ in limits.values()]
+    found = linprog([-price, -3.0], A_ub=rows, b_ub=[rhs for _, rhs in limits.values()])
+    return -float(found.fun)
+
+
+def state(folder: Path, model: IndexedModel, revision: str = ".", **files: str) -> FolderState:
+    put(folder, {"docs/a.md": "# Bakery\n", **files})
+    write(model, folder / "model.json")
+    return FolderState(revision, "", folder, SETTINGS, "model.json")
+
+
+def test_a_model_file_is_solved_with_its_size_and_unit(tmp_path: Path) -> None:
+    result = run_model(state(tmp_path, make_model()))
+    assert (result.ok, result.status, result.sense, result.variables, result.rows) == (
+        True,
+        "optimal",
+        "maximize",
+        2,
+        2,
+    )
+    assert result.objective.value == pytest.approx(optimum())
+    assert (result.objective.unit, result.verdict, result.reason, result.warnings, result.stages) == (
+        "EUR",
+        "",
+        "",
+        (),
+        (),
+    )
+    assert (result.revision.name, result.revision.program, result.revision.framework) == (".", "model.json", "")
+    assert result.limits.seconds == 30.0
+
+
+@pytest.mark.parametrize(
+    ("limits", "price", "changed"),
+    [
+        (LIMITS, 4.0, {}), ({**LIMITS, "oven": ({"rye": 1.0}, 30.0)}, 4.0, {"right-hand sides": "changed"}), (LIMITS, 5.0, {"costs": "changed"}),
+        ({**LIMITS, "sold": ({"wheat": 1.0}, 20.0)}, 4.0, {"rows": "added"}), ({"flour": LIMITS["flour"]}, 4.0, {"rows": "removed"}),
+    ],
+)  # fmt: skip
+def test_each_difference_has_its_effect_on_the_optimum(
+    tmp_path: Path, limits: dict[str, Any], price: float, changed: dict[str, str]
+) -> None:
+    old, new = state(tmp_path / "old", make_model()), state(tmp_path / "new", make_model(limits, price))
+    result = compare_models(old, new)
+    before, after = optimum(), optimum(limits, price)
+    assert (result.verb, result.ok, result.status) == ("diff-model", not changed, "optimal")
+    figures = [result.objective.before.value, result.objective.after.value, result.objective.difference.value]
+    assert figures == pytest.approx([before, after, after - before])
+    assert {entry.of: entry.change for entry in result.entries} == changed
+    # A single difference has the whole effect.
+    assert [entry.effect and entry.effect.value for entry in result.entries] == pytest.approx(
+        [after - before] * len(changed)
+    )
+    verified = verify_revision(old, new, [])
+    holds = bool(np.isclose(before, after))
+    assert (verified.verb, verified.ok, verified.preservation and verified.preservation.holds) == (
+        "verify",
+        holds,
+        holds,
+    )
+    assert verified.entries == result.entries
+
+
+def test_of_two_differences_each_row_has_its_own_effect(tmp_path: Path) -> None:
+    limits = {"flour": LIMITS["flour"], "sold": ({"wheat": 1.0}, 20.0)}
+    result = compare_models(state(tmp_path / "old", make_model()), state(tmp_path / "new", make_model(limits)))
+    effects = {(entry.name, entry.change): entry.effect and entry.effect.value for entry in result.entries}
+    without = {"flour": LIMITS["flour"]}
+    # What a row takes from the optimum of the model that has it.
+    assert effects == {
+        ("sold", "added"): pytest.approx(optimum(limits) - optimum(without)),
+        ("oven", "removed"): pytest.approx(optimum(without) - optimum()),
+    }
+
+
+def test_lines_end_with_the_status_of_the_last_solve(tmp_path: Path) -> None:
+    folder = state(tmp_path, make_model())
+    for lines, is_ok in (
+        (["solve", "whatif oven = -1"], False),
+        (["whatif oven = -1", "solve"], True),
+        (["describe"], True),
+    ):
+        result = ask_lines(folder, "ask", lines)
+        assert (result.ok, result.verb, len(result.results)) == (is_ok, "ask", len(lines))
+    whatif: Any = try_changes(folder, ["oven = 30", "flour = 90"])
+    assert whatif.verb == "whatif"
+    (change,) = whatif.results
+    expected = optimum({"flour": (LIMITS["flour"][0], 90.0), "oven": (LIMITS["oven"][0], 30.0)})
+    assert change.objective.after.value == pytest.approx(expected)
+
+
+def test_changes_of_cells_and_of_the_model_are_not_mixed(tmp_path: Path) -> None:
+    folder = state(tmp_path, make_model(), **{"data/a.csv": "name,value\nx,1\n"})
+    with pytest.raises(ConfigError):
+        try_changes(folder, ["oven = 30", "data/a.csv[x, value] = 2"])
+    with pytest.raises(WorkspaceError):
+        try_changes(folder, ["data/none.csv[x, value] = 2"])
+
+
+def opener(folder: FolderState, tell: Any = None, files: dict[str, str] | None = None, **more: Any) -> OpenedModel:
+    """Stands for a program: its oven is the figure of a table."""
+    read = (files or {}).get("data/a.csv") or (folder.folder / "data/a.csv").read_text()
+    limit = float(read.split("oven,")[1].split()[0])
+    return OpenedModel(folder, make_model({**LIMITS, "oven": ({"rye": 1.0}, limit)}), "made 1")
+
+
+def test_a_changed_cell_moves_the_optimum_and_the_plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(model_tasks, "open_state_model", opener)
+    folder = state(tmp_path, make_model(), **{"data/a.csv": "name,value\nflour,100\noven,40\n"})
+    result: Any = try_changes(folder, ["data/a.csv[oven, value] = 30"])
+    expected = optimum({**LIMITS, "oven": ({"rye": 1.0}, 30.0)})
+    assert (result.ok, result.status, result.warnings, result.revision.framework) == (True, "optimal", (), "made 1")
+    assert result.cells == (("data/a.csv[oven, value]", "40", "30"),)
+    assert result.objective.difference.value == pytest.approx(expected - optimum())
+    assert {move.family: move.total_after.value - move.total_before.value for move in result.moved} == pytest.approx(
+        {"rye": -10.0, "wheat": 10.0}
+    )
+    (entry,) = result.entries
+    # The effect of the change alone is that of the whole.
+    assert (entry.of, entry.effect) == ("right-hand sides", None)
+    same: Any = try_changes(folder, ["data/a.csv[flour, value] = 90"])
+    assert (same.entries, same.moved, len(same.warnings)) == ((), (), 1)
+    infeasible: Any = try_changes(folder, ["data/a.csv[oven, value] = -1"])
+    assert (infeasible.ok, infeasible.status, infeasible.moved) == (False, "infeasible", ())
+    assert (folder.folder / "data/a.csv").read_text() == "name,value\nflour,100\noven,40\n"
+
+
+def test_a_binary_table_is_changed_in_a_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    workbook = pytest.importorskip("openpyxl").Workbook()
+    for row in (("name", "value"), ("oven", 40)):
+        workbook.active.append(row)
+    folder = state(tmp_path, make_model())
+    (tmp_path / "data").mkdir()
+    workbook.save(tmp_path / "data/a.xlsx")
+    met: list[tuple[Path, Any]] = []
+
+    def open_model(folder: FolderState, tell: Any = None, files: Any = None, **more: Any) -> OpenedModel:
+        met.append((folder.folder, files))
+        return OpenedModel(folder, make_model())
+
+    monkeypatch.setattr(model_tasks, "open_state_model", open_model)
+    result: Any = try_changes(folder, ["data/a.xlsx[oven, value] = 30"])
+    assert result.cells == (("data/a.xlsx[oven, value]", "40", "30"),)
+    assert met[0] == (tmp_path, None)
+    assert met[1][0] != tmp_path
+    assert met[1][1] is None
+
+
+@pytest.mark.parametrize(
+    ("tables", "neutral", "holds", "code_reads"),
+    [
+        (("oven,40", "oven,30"), [], True, 40.0), (("oven,40", "oven,30"), ["data/a.csv[oven, value] = 50"], False, 50.0),
+        (("oven,40", "oven,30"), ["data/none.csv[oven, value] = 50"], None, None),
+    ],
+)  # fmt: skip
+def test_a_revision_is_solved_with_former_and_neutral_cells(
+    tmp_path: Path, tables: tuple[str, str], neutral: list[str], holds: bool | None, code_reads: float | None
+) -> None:
+    old, new = (
+        state(tmp_path / name, make_model(), **{"data/a.csv": f"name,value\n{text}\n"})
+        for name, text in zip(("old", "new"), tables, strict=True)
+    )
+    result = verify_revision(old, new, [read_change(text) for text in neutral], open_model=opener)
+    preservation = result.preservation
+    assert preservation is not None
+    assert (result.ok, preservation.holds, len(preservation.cells)) == (holds is True, holds, len(neutral))
+    assert preservation.former.value == pytest.approx(optimum())
+    assert (preservation.former.unit, bool(preservation.reason)) == ("EUR", holds is not True)
+    expected = None if code_reads is None else optimum({**LIMITS, "oven": ({"rye": 1.0}, code_reads)})
+    assert preservation.objective.value == (None if expected is None else pytest.approx(expected))
+    assert [(edit.before, edit.after) for edit in result.edits] == [("40", "30")]
+
+
+@pytest.mark.parametrize(("value", "holds"), [("100", True), ("30", False)])
+def test_a_figure_that_is_new_in_a_json_file_has_its_neutral_value(tmp_path: Path, value: str, holds: bool) -> None:
+    old, new = (
+        state(tmp_path / name, make_model(), **{"data/a.json": text})
+        for name, text in (("old", '{"most": {"oven": 40}}'), ("new", '{"most": {"oven": 40, "rye": 20}}'))
+    )
+
+    def open_model(folder: FolderState) -> OpenedModel:
+        figures = json.loads((folder.folder / "data/a.json").read_text())["most"]
+        return OpenedModel(folder, make_model({**LIMITS, "rye": ({"rye": 1.0}, float(figures.get("rye", 1000)))}))
+
+    result = verify_revision(old, new, [read_change(f"data/a.json[most, rye] = {value}")], open_model=open_model)
+    assert result.preservation is not None
+    assert (result.ok, result.preservation.holds) == (holds, holds)
+    assert result.preservation.objective.value == pytest.approx(
+        optimum({**LIMITS, "rye": ({"rye": 1.0}, float(value))})
+    )
+
+
+def test_a_program_that_fails_with_former_values_is_not_preserved(tmp_path: Path) -> None:
+    old, new = (
+        state(tmp_path / name, make_model(), **{"data/a.csv": f"name,value\noven,{value}\n"})
+        for name, value in (("old", 40), ("new", 30))
+    )
+
+    def open_model(folder: FolderState) -> OpenedModel:
+        if folder not in (old, new):
+            raise ModellingError("no")
+        return opener(folder)
+
+    result = verify_revision(old, new, [], open_model=open_model)
+    assert result.preservation is not None
+    assert (result.ok, result.preservation.holds, result.preservation.objective.value) == (False, False, None)
+    assert result.preservation.former.value == pytest.approx(optimum())
+
+
+OPTIMAL, FEASIBLE, INFEASIBLE, UNKNOWN = (
+    SolveStatus.OPTIMAL,
+    SolveStatus.FEASIBLE,
+    SolveStatus.INFEASIBLE,
+    SolveStatus.UNKNOWN,
+)
+
+
+@pytest.mark.parametrize(
+    ("former", "now", "keeps"),
+    [
+        (OPTIMAL, OPTIMAL, True), (INFEASIBLE, FEASIBLE, True), (OPTIMAL, INFEASIBLE, False), (INFEASIBLE, INFEASIBLE, True),
+        (UNKNOWN, UNKNOWN, False), (UNKNOWN, INFEASIBLE, False),
+    ],
+)  # fmt: skip
+def test_a_revision_keeps_a_solution_or_the_proof_that_there_is_none(
+    former: SolveStatus, now: SolveStatus, keeps: bool
+) -> None:
+    sides = [SimpleNamespace(known=SimpleNamespace(outcome=SimpleNamespace(status=status))) for status in (former, now)]
+    assert _keeps_solution(*sides) is keeps  # type: ignore[arg-type]
+
+
+def test_a_run_has_the_result_of_its_last_model(tmp_path: Path) -> None:
+    folder = state(tmp_path, make_model())
+    solved = SolvedModel(make_model(), solve(make_model()), framework="pulp 3")
+    run = ProgramRun(ProgramOutcome.ENDED, models=(solved,))
+    result = describe_run_result(folder, run, ["a note"])
+    assert (result.ok, result.status, result.sense, result.variables, result.rows) == (
+        True,
+        "optimal",
+        "maximize",
+        2,
+        2,
+    )
+    figure = result.objective
+    assert (figure.value, figure.low, figure.high, figure.unit) == (*[pytest.approx(optimum())] * 3, "EUR")
+    assert (result.warnings, result.revision.framework, result.limits.seconds) == (("a note",), "pulp 3", 30.0)
+    # Within a gap, the interval ends at the bound; without a bound it has no ends.
+    gap = Solution(FEASIBLE, objective=300.0, bound=350.0, gap=1 / 6)
+    cut = ProgramRun(ProgramOutcome.TIME, models=(SolvedModel(make_model(), gap, note="cut"),))
+    result = describe_run_result(folder, cut)
+    assert (result.ok, result.status, result.reason) == (True, "feasible", "cut")
+    assert (result.objective.value, result.objective.low, result.objective.high) == (300.0, 300.0, 350.0)
+    unbounded = ProgramRun(
+        ProgramOutcome.ENDED, models=(SolvedModel(make_model(), Solution(FEASIBLE, objective=300.0)),)
+    )
+    figure = describe_run_result(folder, unbounded).objective
+    assert (figure.value, figure.low, figure.high) == (300.0, None, None)
+    failed = describe_run_result(folder, ProgramRun(ProgramOutcome.ERROR, 1, reason="why"))
+    assert (failed.ok, failed.status, failed.reason, failed.sense, failed.variables, failed.rows) == (
+        False,
+        "unknown",
+        "why",
+        "",
+        0,
+        0,
+    )
+    assert (failed.objective.value, failed.revision.framework) == (None, "")
+    stopped = describe_run_result(folder, ProgramRun(ProgramOutcome.TIME, reason="why"))
+    assert not stopped.ok
