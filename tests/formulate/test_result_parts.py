@@ -30,7 +30,7 @@ from oragent.formulate.metamorphic_tests import Property, PropertyResult
 from oragent.formulate.model_comparison import CheckRow, find_counterexample
 from oragent.formulate.modules import _changed_decisions
 from oragent.formulate.options import choose_options
-from oragent.formulate.pages import mark_sentences, render_page
+from oragent.formulate.pages import render_page
 from oragent.formulate.perturbations import reverse_order
 from oragent.formulate.printing import describe_aims, describe_shortage, headline
 from oragent.formulate.problem import ProblemText
@@ -80,12 +80,6 @@ def test_the_files_of_a_result_hold_its_model_and_its_plan(tmp_path: Path) -> No
     assert f"{outcome.solution.duals['oven']:g}" in page
     interval = outcome.solution.ranges["flour"]
     assert f"{interval.low:g} to {interval.high:g}" in page
-
-
-def test_a_sentence_is_marked_once_and_within_no_longer_one() -> None:
-    text = "The oven has 12 hours a day. The oven has 12 hours."
-    marked = mark_sentences(text, ["The oven has 12 hours", "The oven has 12 hours a day"])
-    assert marked == "<mark>The oven has 12 hours a day</mark>. The oven has 12 hours."
 
 
 @pytest.mark.parametrize("series", [{"a": (2.0, 0.0, 5.0)}, {"a": (3.0, -1.0), "b": (1.0, 4.0)}, {"a": (-2.0, -6.0)}])

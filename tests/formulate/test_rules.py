@@ -21,6 +21,7 @@ from oragent.formulate.options import VerifyCommand
 from oragent.formulate.rules import (
     RuleComparison,
     RuleOutcome,
+    _alternatives,
     compare_rules,
     describe_rule,
     has_whole_vertices,
@@ -371,6 +372,19 @@ def test_cases_are_violated_together() -> None:
     assert (outcome, amount) == (RuleOutcome.MISSING, max(min(x - 3, y - 2) for x, y in plans))
     held = (*ROWS, Row("few", {"x": 1}, Relation.AT_MOST, 3))
     assert outcomes(held, [*CHECKS, either])["either"][0] is RuleOutcome.HOLDS
+
+
+def test_a_choice_of_several_rows_or_of_products_is_not_compared() -> None:
+    one, two = row("", {"x": 1}, "<=", 3), row("", {"y": 1}, "<=", 2)
+    for cases in (
+        ((one, two), (two,)),
+        ((one,), (replace(two, products={("x", "y"): 1.0}),)),
+        ((replace(one, relation="="),), (two,)),
+    ):
+        assert _alternatives(CheckRow("either", {}, "any", 0.0, "", cases=cases)) is None
+    ways = _alternatives(CheckRow("either", {}, "any", 0.0, "", cases=((one,), (two,))))
+    assert ways is not None
+    assert [[(side.terms, side.rhs) for side in way] for way in ways] == [[({"x": 1}, 3), ({"y": 1}, 2)]]
 
 
 STORY = (

@@ -4,6 +4,7 @@ import builtins
 import itertools
 import json
 import operator
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -94,4 +95,33 @@ def test_the_largest_overlap_of_present_tasks_is_measured(tasks: list[tuple[int,
     pairs = itertools.combinations(present, 2)
     truth = max((min(first[1], second[1]) - max(first[0], second[0]) for first, second in pairs), default=0)
     assert (relation, right) == ("<=", 0)
-    assert (overlap > 0) == (truth > 0)
+    assert overlap == max(0, truth)
+
+
+@pytest.mark.parametrize(
+    ("item", "left_side", "right"),
+    [
+        (("aim", 5, "maximize", None, ""), 5, 0), (("row", 5, "<=", 7, "s"), 5, 7), (["row", 5, ">=", 7, "s"], 5, 7),
+        # Tasks of two parts are present, and those of three with a presence above a half.
+        (("m", [(0, 4), (3, 2)], "no overlap", None, ""), 1, 0), (("m", [(0, 4, 0.6), (3, 2, 1)], "no overlap", None, ""), 1, 0),
+        (("m", [(0, 4, 0.5), (3, 2, 1)], "no overlap", None, ""), 0, 0),
+    ],
+)  # fmt: skip
+@pytest.mark.usefixtures("python_functions")
+def test_a_check_without_a_right_side_has_0_there(item: Any, left_side: float, right: float) -> None:
+    entry = read_entry(item)
+    assert (entry[1], entry[3]) == (left_side, right)
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        ("row", 5, "<=", 7), ("row", 5, "<=", 7, "s", 1), 5, "abcde", ("m", [(1,)], "no overlap", None, ""), ("m", [(1, 2, 1, 1)], "no overlap", None, ""),
+        ("m", 5, "no overlap", None, ""), ("m", [5], "no overlap", None, ""), ("c", [], "any", None, ""), ("c", 5, "any", None, ""), ("c", [[]], "any", None, ""),
+        ("c", [(1, "<=")], "any", None, ""), ("c", [(1, "<=", 2), (1, "<=", 2, 3)], "any", None, ""), ("c", [(1, "<=", 2), 5], "any", None, ""),
+    ],
+)  # fmt: skip
+@pytest.mark.usefixtures("python_functions")
+def test_a_check_of_another_form_is_refused(item: Any) -> None:
+    with pytest.raises(TypeError):
+        read_entry(item)
