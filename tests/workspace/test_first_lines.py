@@ -168,7 +168,10 @@ def fill_bag(room: float, *, has_aims: bool = False, most: float = np.inf) -> li
     """Return the optimum of each aim by SciPy; ``most`` limits the number of the last ten things."""
     values = np.array([17 * i % 23 + 5 for i in range(40)])
     weights = np.array([[13 * i * (k + 2) % 29 + 4 for i in range(40)] for k in range(3)])
-    rules, optima = [LinearConstraint(weights, ub=room), LinearConstraint((np.arange(40) >= 30).astype(float), ub=most)], []
+    rules, optima = (
+        [LinearConstraint(weights, ub=room), LinearConstraint((np.arange(40) >= 30).astype(float), ub=most)],
+        [],
+    )
     first = (np.arange(40) < 10).astype(float)
     if has_aims:
         rules.append(LinearConstraint(np.ones(40), lb=10))
