@@ -34,7 +34,7 @@ DECIMAL_COMMA = re.compile(r"[+-]?\d+,(?:\d{1,2}|\d{4,})")
 def list_data(state: FolderState, patterns: Sequence[str] = ()) -> dict[str, Path]:
     """Return the data files of a state by path. Without patterns, these are the files in ``data``, else all tables.
 
-    A model file is no data, also where it is JSON.
+    The program or model file is excluded.
     """
     programs = (state.file, state.settings.program)
     files = {path: file for path, file in state.list_files().items() if path not in programs}

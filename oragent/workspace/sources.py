@@ -144,7 +144,7 @@ def open_state_model(
 ) -> OpenedModel:
     """Read the model of a state. A program runs in the sandbox, and the last model that it solves is used.
 
-    Objectives of earlier solves that it holds there are those of the model, more important than its last one.
+    Objectives of earlier solves, which it holds by rows, come first among the objectives of the model.
 
     Args:
         state: Files of a workspace.
