@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -45,6 +46,9 @@ def test_a_row_under_a_condition(x: float, binary: float, active: bool, relation
     part = Indicator("i", "b", active, {"x": -2.0}, relation, rhs)
     distance = excess(-2 * x, relation, rhs) if bool(binary) is active else 0.0
     check(part.violation({"x": x, "b": binary}.__getitem__), distance)
+    # Points of solvers are arrays, whose comparisons are not the constants True and False.
+    at = Indicator("i", 1, active, {0: -2.0}, relation, rhs)
+    check(float(at.violation(np.array([x, binary]).__getitem__)), distance)
 
 
 @given(x=values, y=values)

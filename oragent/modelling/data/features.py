@@ -119,7 +119,7 @@ class Indicator(_Part[Key]):
 
     def violation(self, value: Lookup[Key]) -> float:
         """Return the violation at a point, relative to the size of the summands."""
-        if (value(self.binary) > 0.5) is not self.active:
+        if (value(self.binary) > 0.5) != self.active:
             return 0.0
         parts = [a * value(k) for k, a in self.terms.items()]
         return exceeded(sum(parts), self.relation, self.rhs) / max(1.0, sum(map(abs, parts)))
