@@ -41,7 +41,6 @@ def call(*lines: str) -> str:
     return f"```json\n{json.dumps({'tool': 'ask', 'arguments': {'lines': list(lines)}})}\n```"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "answer",
     [
@@ -61,7 +60,6 @@ def test_a_reference_to_nothing_is_returned_once_and_then_shown_as_missing(tmp_p
     assert record.changes == ()
 
 
-@pytest.mark.slow
 def test_two_hundred_calls_of_one_reply_are_run_up_to_the_limit_and_the_rest_is_named(tmp_path: Path) -> None:
     record, prompts = talk(tmp_path, call(*["value tables"] * 200), "Done.")
     told = prompts[1][-1]["content"]
@@ -70,7 +68,6 @@ def test_two_hundred_calls_of_one_reply_are_run_up_to_the_limit_and_the_rest_is_
     assert record.changes == ()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "reply",
     [
@@ -92,7 +89,6 @@ def test_wrong_calls_change_nothing(tmp_path: Path, reply: str) -> None:
     assert record.scenarios == {}
 
 
-@pytest.mark.slow
 def test_a_scenario_that_is_kept_under_its_own_name_is_no_circle(tmp_path: Path) -> None:
     agent = LinesAgent(Workbench(read_indexed(write_workshop(tmp_path))), tmp_path)
     agent.answer("carpentry = 50")

@@ -43,7 +43,6 @@ def call(*lines: str) -> str:
     return f"```json\n{json.dumps({'tool': 'ask', 'arguments': {'lines': list(lines)}})}\n```"
 
 
-@pytest.mark.slow
 def test_it_goes_on_where_it_was(tmp_path: Path) -> None:
     folder = begin_conversation(tmp_path, ConversationRequest(str(write_workshop(tmp_path))))
     (tmp_path / "workshop.lp").unlink()
@@ -135,14 +134,12 @@ def test_without_its_model_operations_still_run(tmp_path: Path) -> None:
     assert talk(folder, "what now?", model=wrap_function(lambda messages: "Hello.")).records[2].text == "Hello."
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("agent", ["C-P-P", "C-N-R", "nobody"])
 def test_agents_of_evaluations_are_refused(tmp_path: Path, agent: str) -> None:
     with pytest.raises(ConfigError):
         begin_conversation(tmp_path, ConversationRequest(str(write_workshop(tmp_path)), agent))
 
 
-@pytest.mark.slow
 def test_what_is_no_model_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.lp").write_text("nonsense")
     for argument in (tmp_path / "a.lp", tmp_path / "none.lp", tmp_path, "district:x"):
@@ -161,7 +158,6 @@ def test_a_whole_conversation_in_the_terminal(tmp_path: Path, monkeypatch: pytes
     assert go_on(folder, Console(file=io.StringIO())) == 0
 
 
-@pytest.mark.slow
 def test_infeasible_and_unbounded_models_open(tmp_path: Path) -> None:
     texts = {
         "none": "Minimize\n cost: x\nSubject To\n low: x >= 5\n high: x <= 3\nEnd\n",

@@ -37,7 +37,6 @@ def figure(text: str) -> float:
     return float(text.split(" ")[0].replace(",", ""))
 
 
-@pytest.mark.slow
 def test_questions_keep_and_undo_move_the_figures_before_and_now(client: Client) -> None:
     state = client.ask("/state")
     assert figure(state["kpis"][0]["after"]) == TRUTH[40]
@@ -52,7 +51,6 @@ def test_questions_keep_and_undo_move_the_figures_before_and_now(client: Client)
     assert client.say("undo")["in_force"] == []
 
 
-@pytest.mark.slow
 def test_a_cell_is_fixed_forbidden_and_freed(client: Client) -> None:
     def cell() -> dict[str, str]:
         return client.ask("/pivot", family="tables")["rows"][0]["cells"][0]
@@ -68,7 +66,6 @@ def test_a_cell_is_fixed_forbidden_and_freed(client: Client) -> None:
     assert figure(state["kpis"][0]["after"]) == TRUTH[40]
 
 
-@pytest.mark.slow
 def test_a_chip_takes_back_one_change_and_leaves_the_others(client: Client) -> None:
     client.say("tables <= 3")
     state = client.say("carpentry = 50")
@@ -78,7 +75,6 @@ def test_a_chip_takes_back_one_change_and_leaves_the_others(client: Client) -> N
     assert figure(state["kpis"][0]["after"]) == TRUTH[50]
 
 
-@pytest.mark.slow
 def test_an_infeasible_state_shows_no_plan_and_its_repair_is_one_message(client: Client) -> None:
     state = client.say("row many: tables + chairs >= 20")
     assert state["status"] == "infeasible"
@@ -94,7 +90,6 @@ def test_an_infeasible_state_shows_no_plan_and_its_repair_is_one_message(client:
     assert client.say("keep")["status"] == "optimal"
 
 
-@pytest.mark.slow
 def test_scenarios_are_listed_and_exported_alike(client: Client) -> None:
     client.say("carpentry = 60")
     state = client.say("keep more")
@@ -103,13 +98,16 @@ def test_scenarios_are_listed_and_exported_alike(client: Client) -> None:
     status, headers, content = client.send("/export/csv")
     assert status == 200
     assert "attachment" in headers["content-disposition"]
-    assert list(csv.reader(io.StringIO(content.decode()))) == state["scenarios"]
+    header, *rows = csv.reader(io.StringIO(content.decode()))
+    assert [(row[0], row[1], float(row[2]), row[-1]) for row in rows] == [
+        (row[0], row[1], figure(row[2]), row[-1]) for row in state["scenarios"][1:]
+    ]
+    assert len(header) == len(rows[0])
     status, headers, content = client.send("/export/html")
     assert status == 200
     assert b"more" in content
 
 
-@pytest.mark.slow
 def test_a_workbook_is_exported(client: Client) -> None:
     pytest.importorskip("openpyxl")
     status, _, content = client.send("/export/xlsx")
@@ -117,7 +115,6 @@ def test_a_workbook_is_exported(client: Client) -> None:
     assert zipfile.is_zipfile(io.BytesIO(content))
 
 
-@pytest.mark.slow
 def test_of_two_browsers_the_one_that_has_not_seen_the_last_message_is_refused(client: Client) -> None:
     seen = str(client.ask("/state")["count"])
     first = client.say("whatif carpentry = 50", X_Seen=seen)
@@ -132,7 +129,6 @@ def test_of_two_browsers_the_one_that_has_not_seen_the_last_message_is_refused(c
     assert client.say("keep", X_Seen=str(state["count"]))["in_force"] == ["carpentry = 50"]
 
 
-@pytest.mark.slow
 def test_messages_at_the_same_time_are_answered_one_after_the_other(client: Client) -> None:
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(client.say, [f"carpentry = {hours}" for hours in (44, 48, 52, 56)]))
@@ -143,7 +139,6 @@ def test_messages_at_the_same_time_are_answered_one_after_the_other(client: Clie
     assert len({result["id"] for message in state["messages"] for result in message["results"]}) == 5
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("path", "headers"),
     [

@@ -26,7 +26,6 @@ def optimum(agent: LinesAgent) -> float:
     return agent.workbench.ask("solve").objective.value
 
 
-@pytest.mark.slow
 def test_questions_change_nothing_and_keep_does(agent: LinesAgent) -> None:
     for line in QUESTIONS:
         assert agent.answer(line).changes == ()
@@ -35,7 +34,6 @@ def test_questions_change_nothing_and_keep_does(agent: LinesAgent) -> None:
     assert optimum(agent) == pytest.approx(TRUTH[50])
 
 
-@pytest.mark.slow
 def test_a_change_shows_its_effect_and_is_in_force(agent: LinesAgent) -> None:
     record = agent.answer("carpentry = 50\ntables <= 3")
     assert record.changes == ("carpentry = 50", "tables <= 3")
@@ -45,7 +43,6 @@ def test_a_change_shows_its_effect_and_is_in_force(agent: LinesAgent) -> None:
     assert compared.after.value == optimum(agent)
 
 
-@pytest.mark.slow
 def test_undo_takes_back_whole_messages(agent: LinesAgent) -> None:
     agent.answer("carpentry = 50\ntables <= 3")
     agent.answer("solve")
@@ -86,7 +83,6 @@ def _two_metz():
     return builder.build()
 
 
-@pytest.mark.slow
 def test_infeasible_states_have_a_conflict_and_a_repair_that_keep_applies(agent: LinesAgent) -> None:
     agent.answer("row many: tables + chairs >= 20")
     assert agent.workbench.ask("solve").status == "infeasible"
@@ -100,7 +96,6 @@ def test_infeasible_states_have_a_conflict_and_a_repair_that_keep_applies(agent:
     assert agent.answer("undo 2").changes == ()
 
 
-@pytest.mark.slow
 def test_scenarios_side_by_side_agree_with_their_own_solves(agent: LinesAgent, tmp_path: Path) -> None:
     agent.answer("carpentry = 50")
     agent.answer("keep more")
@@ -123,7 +118,6 @@ def test_scenarios_side_by_side_agree_with_their_own_solves(agent: LinesAgent, t
     assert [row[0] for row in written] == [row[0] for row in cells]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["../a.csv", "a.txt", ".csv", "/tmp/a.csv", "a"])
 def test_exports_stay_in_the_folder(agent: LinesAgent, name: str) -> None:
     with pytest.raises(ModellingError):
