@@ -9,7 +9,15 @@ from hypothesis import strategies as st
 
 from oragent._base import table_dialects
 from oragent._base.errors import TableError
-from oragent._base.table_dialects import RawRow, clean_rows, find_header, find_separator, plain_number, split_rows
+from oragent._base.table_dialects import (
+    RawRow,
+    clean_rows,
+    find_header,
+    find_separator,
+    plain_number,
+    read_numbers,
+    split_rows,
+)
 from oragent._base.table_files import parse_text
 
 SEPARATORS = [",", ";", "\t", "|"]
@@ -57,6 +65,11 @@ def test_the_separator_of_a_written_table_is_found(
         # Of two that split all lines evenly, the one with more cells.
         ("a;b,c;d\n1;2,3;4\n5;6,7;8\n", ";"),
         (";;\na;b;c\n1;;2\n", ";"),
+        # A row with an empty cell is a row.
+        ("a;;c\n1;2;\n;3;4\n", ";"),
+        # A row with a further cell, and quotes in some of the cells.
+        ("a;b\n1,5;2\n3,5;4\n5;6;7\n", ";"),
+        ('c,"a;b;x"\nd,"e;f;y"\n', ","),
     ],
 )
 def test_separators_of_texts_with_several(text: str, separator: str) -> None:
@@ -107,6 +120,8 @@ def test_the_header_is_the_first_full_row_below_titles(rows: list[tuple[str, ...
         # An empty column is left out, one with a single cell is not.
         ("a,,b\n1,,2\n3,,4\n", ["a", "b"], 2),
         ("a,c,b\n1,,2\n3,x,4\n", ["a", "c", "b"], 2),
+        # Two lines of different lengths are no header.
+        ("a,,c\n,x\n1,2,3\n", ["a", "", "c"], 2),
         # Two lines of a header: gaps as merged cells leave them, filled below.
         ("site,Mon,,Tue\n,am,pm,\nx,1,2,3\ny,4,5,6\n", ["site", "Mon am", "Mon pm", "Tue"], 2),
         # Numbers below are rows.
@@ -229,7 +244,7 @@ def test_numbers_are_read_as_their_writer_meant(
     [
         ("a,b\nx,1\ny,2,3\n", 3), ("a,b\nx,5 %\ny,6 %\nz,7\n", 4), ("a,b\nx,5 €\ny,6 $\n", 3), ("a,b\n\n\nx,1,2\n", 4),
         ("a;b\nx;1.250,50\ny;1,250.50\nz;3\n", 3), ("a;b\nx;12\ny;1.234\n", 3), ("a,b\nx,1\n<<<<<<< ours\ny,2\n=======\n", 3),
-        ("a;b\nx;0,5\ny;0.5\nz;0,25\n", 3),
+        ("a;b\nx;0,5\ny;0.5\nz;0,25\n", 3), ("a,b\nx,5 EUR\ny,6 USD\nz,7 GBP\n", 3),
     ],
 )  # fmt: skip
 def test_what_cannot_be_read_is_named_by_its_line(text: str, line: int) -> None:
@@ -249,6 +264,7 @@ def test_what_cannot_be_read_is_named_by_its_line(text: str, line: int) -> None:
         # Words with digits say nothing about the other numbers, but leave doubt.
         ("a;b\nx;1,5\ny;k.A.\nz;2,5\n", [1.5, None, 2.5]), ("a;b\nx;1,5\ny;2.5\nz;A7\n", ["1,5", 2.5, "A7"]),
         ("a,b\nx,1 EUR\ny,2 EUR\n", [1, 2]), ("a,b\nx,EUR 1\ny,EUR 2\n", [1, 2]), ("a,b\nx,12 kg\ny,\n", [12, None]),
+        ("a,b\nx,5 EUR\ny,7 EUR\nz,abc\n", ["5 EUR", "7 EUR", "abc"]),
         ("a,b\nx,0\ny,00\n", ["0", "00"]), ("a,b\nx,-\ny,–\nz,5\n", [None, None, 5]),
     ],
 )  # fmt: skip
@@ -258,7 +274,12 @@ def test_doubtful_numbers_have_one_reading(text: str, expected: list[object]) ->
 
 @pytest.mark.parametrize(
     ("text", "is_read"),
-    [("a,b\nx,1.250\ny,950\n", False), ("a,b\nx,1.250-\ny,950\n", False), ("a,b\nx,1.255\ny,950\n", True)],
+    [
+        ("a,b\nx,1.250\ny,950\n", False),
+        ("a,b\nx,1.250\ny,950\nz,2.255\n", False),
+        ("a,b\nx,1.250-\ny,950\n", False),
+        ("a,b\nx,1.255\ny,950\n", True),
+    ],
 )
 def test_points_that_may_separate_thousands_are_doubted(text: str, is_read: bool) -> None:
     if is_read:
@@ -266,6 +287,33 @@ def test_points_that_may_separate_thousands_are_doubted(text: str, is_read: bool
     else:
         with pytest.raises(TableError):
             parse_text(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "units", "count"),
+    [
+        ("site,cost,k,time\n,EUR,-,[h]\nx,5,u,1\ny,6,v,2\n", ("", "EUR", "", "h"), 2),
+        ("site,cost\n,EUR\nx,5\n", ("", "EUR"), 1),
+        # A heading that is merged with the cell below it.
+        ("site,cost\nsite,t\nx,5\n", ("", "t"), 1), ("site,cost\nsite,\nx,5\n", ("", ""), 1),
+        # A row of texts, of texts in brackets, of numbers like the header, or the only one.
+        ("site,cost\nx,EUR\ny,EUR\n", ("", ""), 2), ("a,b\n[x],[y]\nu,v\n", ("", ""), 2), ("1,2\n1,2\n3,4\n", ("", ""), 2),
+        ("a,b\nx,b\n", ("", ""), 1), ("a,b\n,t\nx,5\ny,abc\n", ("", ""), 3), ("a,b\nx,5 kg\n", ("", "kg"), 1), ("a,b\n,%\nx,5\n", ("", "%"), 1),
+    ],
+)  # fmt: skip
+def test_units_are_those_of_a_line_below_the_header_or_of_all_cells(
+    text: str, units: tuple[str, ...], count: int
+) -> None:
+    table = parse_text(text)
+    assert (table.units, len(table.rows)) == (units, count)
+    assert [line for line, row in enumerate(text.splitlines(), 1) if line > 1][-count:] == list(table.lines)
+
+
+def test_rows_of_different_lengths_are_read_cell_by_cell() -> None:
+    rows = [("0,5", "1"), ("2,25",), ("3", "4", "1.234,5")]
+    for header in (["a"], ["a", "b", "c", "d"]):
+        read, unclear = read_numbers(header, rows, [], [], [2, 3, 4])
+        assert (read, unclear) == ([("0.5", "1"), ("2.25",), ("3", "4", "1234.5")], frozenset())
 
 
 @pytest.mark.parametrize("count", [2, 3, 4])
@@ -290,14 +338,17 @@ def test_rows_below_a_gap_are_footnotes_only_of_wider_tables(text: str, count: i
     ("text", "header"),
     [
         # A header of two lines has gaps above, words below them, and numbers from the next row on.
-        ("site,Mon,\n,am,pm\nx,1,2\n", ("site", "Mon am", "Mon pm")), ("site,Mon,\n,am,pm\n", None), ("site,Mon,\nx,am,7\ny,1,2\n", None), ("site,Mon,\n,am,pm\nx,u,v\n", None),
+        ("site,Mon,\n,am,pm\nx,1,2\n", ("site", "Mon am", "Mon pm")), ("site,Mon,\n,am,pm\n", None), ("site,Mon,\nx,am,7\ny,1,2\n", None), ("site,Mon,,\n,am,pm,7\nx,1,2,3\n", None), ("site,Mon,\n,am,pm\nx,u,v\n", None),
         ("site,Mon,\n,am,\nx,1,2\n", None), ("site,Mon,Mon\n,am,pm\nx,1,2\n", None), ("s,M,\nM,am,pm\nx,1,2\n", ("s M", "M am", "M pm")),
+        ("s,M,,\n,,am,pm\nx,1,2,3\n", ("s", "M", "M am", "M pm")),
     ],
 )  # fmt: skip
 def test_two_lines_are_one_header_if_the_second_fills_the_first(text: str, header: tuple[str, ...] | None) -> None:
     found = parse_text(text).header
     assert found == header if header else found[0] == "site"
     assert header is None or len(parse_text(text).rows) == 1
+    # One number in a column is enough.
+    assert header is None or parse_text(f"{text}z{',u' * (len(header) - 1)}\n").header == header
 
 
 @pytest.mark.parametrize(
@@ -322,7 +373,7 @@ def test_values_that_stand_out_are_noted_with_their_line(cells: list[int], notes
     ("rows", "is_left_out"),
     [
         # Each number is the sum, to a millionth.
-        ([1, 2, 3, 6], True), ([1, 2, 3], True), ([1e6, 2e6, 3e6, 6000006], True), ([1e6, 2e6, 3e6, 6000007], False),
+        ([1, 2, 3, 6], True), ([1, 2, 3], True), ([5, 5], True), ([5], False), ([0.25, 0.25, 0.5000015], False), ([1e6, 2e6, 3e6, 6000006], True), ([1e6, 2e6, 3e6, 6000007], False), ([-1e6, -2e6, -3e6, -6000006], True),
         ([0.5, 0.25, 0.25, 1.000001], True), ([0.5, 0.25, 0.25, 1.0000021], False), ([-1, -2, -3, -6], True), ([1, -1, 0, 0], False),
     ],
 )  # fmt: skip
@@ -360,7 +411,7 @@ def test_tables_have_a_largest_size(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_separator_is_found_in_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(table_dialects, "SAMPLE_ROWS", 2)
-    assert find_separator("a;b\n1;2\n" + "3,4\n" * 9) == ";"
+    assert find_separator("a|b\n1|2\n" + "3,4\n" * 9) == "|"
     # Quoted separators are text.
     assert find_separator('"a;b",c\n"d;e",f\n') == ","
     assert find_separator('a;"b,c"\nd;"e,f"\n') == ";"
@@ -387,6 +438,9 @@ def test_long_texts_are_cut_in_notes_and_errors() -> None:
     with pytest.raises(TableError) as caught:
         parse_text(f"a;b\nx;{number}\n")
     assert repr(number[:80]) in str(caught.value)
+    with pytest.raises(TableError) as caught:
+        parse_text(f"a;{'h' * 90}\nx;0,5\ny;0.5\n")
+    assert repr("h" * 80) in str(caught.value)
 
 
 def test_a_header_of_two_lines_is_in_its_first_line_and_named_in_a_note() -> None:

@@ -148,13 +148,13 @@ def _strip_signs(
             signs.append("" if match is None else (match["before"] or match["sign"] or match["unit"] or ""))
             numbers.append(cell if match is None else match["number"].strip())
         present = [at for at, cell in enumerate(cells) if cell.casefold() not in MISSING]
-        used = {signs[at] for at in present}
-        if not present or used == {""} or any(AFFIXED.fullmatch(cells[at]) is None for at in present):
+        used = list(dict.fromkeys(signs[at] for at in present))
+        if not present or used == [""] or any(AFFIXED.fullmatch(cells[at]) is None for at in present):
             continue
         if len(used) > 1:
-            first, second = sorted(used)[:2]
+            first, second, *_ = (sign or "plain numbers" for sign in used)
             line = lines[next(at for at in present if signs[at] != signs[present[0]])]
-            raise TableError(f"line {line}: column {head!r} mixes {first or 'plain numbers'!r} and {second!r}; use one")
+            raise TableError(f"line {line}: column {head!r} mixes {first!r} and {second!r}; use one")
         (sign,) = used
         changed[column] = numbers
         units[column] = sign

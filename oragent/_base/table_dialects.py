@@ -8,6 +8,7 @@ import csv
 import io
 import re
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import NamedTuple
 
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
@@ -57,17 +58,17 @@ class RawRow(NamedTuple):
 def find_separator(text: str) -> str:
     """Return the separator: the character that splits most lines into the same number of cells."""
     sample = text[:SAMPLE_CHARACTERS]
-    best, separator = (0.0, 0, 0), ","
+    scores = {}
     for candidate in SEPARATORS:
         rows = _sample_rows(sample, candidate)
         widths = [len(cells) for cells in rows]
         common = max(set(widths), key=lambda width: (widths.count(width), width), default=1)
-        # A character inside quotes breaks the rules of quoting, or leaves quotes in cells.
-        has_rules = bool(_sample_rows(sample, candidate, strict=True))
-        plainness = 2 * has_rules + (not any('"' in cell for cells in rows for cell in cells))
-        score = (widths.count(common) / len(widths), plainness, common) if common > 1 else (0.0, 0, 0)
-        if score > best:
-            best, separator = score, candidate
+        if common > 1:
+            # A character inside quotes breaks the rules of quoting, or leaves quotes in cells.
+            has_rules = bool(_sample_rows(sample, candidate, strict=True))
+            has_quotes = any('"' in cell for cells in rows for cell in cells)
+            scores[candidate] = widths.count(common) / len(widths), has_rules, not has_quotes, common
+    separator = max(scores, key=scores.__getitem__, default=",")
     header = sample.lstrip("\r\n").partition("\n")[0]
     if separator == "," and ";" in header and not set('",') & set(header.replace(", ", "")):
         # 'item;cost, EUR' above 'rye;1,5': both characters split each line in two.
@@ -125,14 +126,14 @@ def clean_rows(rows: list[RawRow], notes: list[str]) -> list[RawRow]:
         title = next(cell for cell in rows[0].cells if cell.strip()).strip()[:40]
         notes.append(f"{first} title line{'' if first == 1 else 's'} above the header left out: {title}")
         rows = rows[first:]
-    last = len(rows)
+    tail = sum(1 for _ in takewhile(lambda row: row.filled == 1 < len(row.cells), reversed(rows)))
     # In a table of one column, each row has a single cell.
-    if rows[0].filled > 1:
-        while last > 2 and rows[last - 1].filled == 1 < len(rows[last - 1].cells) and _is_apart(rows, last - 1):
-            last -= 1
-    if last < len(rows):
-        notes.append(f"text below the table left out, from line {rows[last].line} on")
-        rows = rows[:last]
+    if tail < len(rows):
+        gap = next((at for at in range(len(rows) - tail, len(rows)) if rows[at].after_gap), len(rows))
+        last = max(2, gap)
+        if last < len(rows):
+            notes.append(f"text below the table left out, from line {rows[last].line} on")
+            rows = rows[:last]
     return _join_header(_drop_empty_columns(rows), notes)
 
 
@@ -159,7 +160,7 @@ def read_numbers(
     """
     marks: dict[int, str] = {}
     unclear: dict[int, int] = {}
-    for column in range(max((len(row) for row in rows), default=0)):
+    for column in range(max(map(len, (header, *rows)))):
         mark, line = _column_mark(_column_cells(rows, lines, column))
         if mark == "mixed":
             name = _column_name(header, column)
@@ -194,7 +195,7 @@ def read_plain_numbers(
     if any(STRONG_COMMA.fullmatch(cell.strip()) for cell in {cell for row in rows for cell in row}):
         return read_numbers(header, rows, notes, flaws, lines)
     unclear = set()
-    for column in range(max((len(row) for row in rows), default=0)):
+    for column in range(max(map(len, (header, *rows)))):
         mark, line = _column_mark(_column_cells(rows, lines, column))
         is_grouped = mark == "unclear" and POINT_GROUPS.fullmatch(_cell_at(rows, lines, column, line))
         if is_grouped and _doubt_points(header, rows, notes, lines, column):
@@ -213,13 +214,11 @@ def _doubt_points(
     """
     texts = [cell.strip() for cell, _ in _column_cells(rows, lines, column)]
     grouped = [text for text in texts if POINT_GROUPS.fullmatch(text)]
-    if not grouped:
-        return False
-    if any(text.isdecimal() for text in texts) and any(text.rstrip("-").endswith("0") for text in grouped):
-        return True
-    value = f"{grouped[0]} in column {_column_name(header, column)!r}"
-    notes.append(f"decimal points: {value} has decimals; write it without a point where that separates thousands")
-    return False
+    is_doubted = any(text.isdecimal() for text in texts) and any(text.rstrip("-").endswith("0") for text in grouped)
+    if grouped and not is_doubted:
+        value = f"{grouped[0]} in column {_column_name(header, column)!r}"
+        notes.append(f"decimal points: {value} has decimals; write it without a point where that separates thousands")
+    return is_doubted
 
 
 def _describe_doubt(rows: list[tuple[str, ...]], lines: Sequence[int], column: int, line: int) -> str:
@@ -252,15 +251,6 @@ def _sample_rows(sample: str, separator: str, *, strict: bool = False) -> list[l
     except csv.Error:
         return []
     return rows
-
-
-def _is_apart(rows: Sequence[RawRow], index: int) -> bool:
-    """Return True if an empty line is between the last full row and this one; the header is full."""
-    while rows[index].filled == 1:
-        if rows[index].after_gap:
-            return True
-        index -= 1
-    return False
 
 
 def _drop_empty_columns(rows: list[RawRow]) -> list[RawRow]:

@@ -1,15 +1,16 @@
 """Intervals and tests against closed forms, enumeration and scipy."""
 
 import re
-from itertools import product
-from math import comb
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import stats
 
+from oragent._base import statistics
+from oragent._base.direction import Direction
 from oragent._base.statistics import (
     ALPHA,
     RESAMPLES,
@@ -20,10 +21,11 @@ from oragent._base.statistics import (
     compare_paired,
     least_p,
     pairs_needed,
+    relative_gain,
     sign_flip_interval,
     sign_flip_test,
+    weigh_sizes,
 )
-from oragent_benchmarks.success_shares import mcnemar, success_share
 
 differences = st.lists(st.integers(-50, 50).map(float), min_size=2, max_size=8)
 
@@ -71,45 +73,6 @@ def test_one_side_needs_one_pair_less(pairs: int) -> None:
     assert sign_flip_test(agreed, Alternative.LESS) == 1.0
     assert pairs_needed(2 * 0.05) == 5
     assert least_p(5) / 2 < 0.05 <= least_p(4) / 2
-
-
-outcomes = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=9)
-
-
-def swapped(pairs: list[tuple[bool, bool]], alternative: Alternative) -> float:
-    """Share of all ways to swap the two within pairs that are as extreme; swaps of equal ones change nothing."""
-    lead = sum(one - other for one, other in pairs)
-    leads = [sum(s * (one - other) for s, (one, other) in zip(signs, pairs, strict=True))
-             for signs in product((-1, 1), repeat=len(pairs))]  # fmt: skip
-    as_extreme = {
-        Alternative.TWO_SIDED: lambda found: abs(found) >= abs(lead),
-        Alternative.GREATER: lambda found: found >= lead,
-        Alternative.LESS: lambda found: found <= lead,
-    }[alternative]
-    return sum(map(as_extreme, leads)) / len(leads)
-
-
-@given(outcomes, st.sampled_from(Alternative))
-def test_mcnemar_is_the_share_of_swaps_that_are_as_extreme(
-    pairs: list[tuple[bool, bool]], alternative: Alternative
-) -> None:
-    first, second = zip(*pairs, strict=True)
-    assert mcnemar(first, second, alternative) == pytest.approx(swapped(pairs, alternative))
-
-
-def test_mcnemar_is_the_tail_of_a_binomial_in_closed_form() -> None:
-    first, second = [True] * 9 + [False] * 2 + [True] * 30, [False] * 9 + [True] * 2 + [True] * 30
-    tail = sum(comb(11, count) for count in (9, 10, 11)) / 2**11
-    assert mcnemar(first, second, Alternative.GREATER) == pytest.approx(tail) == pytest.approx(0.03271484375)
-    assert mcnemar(first, second) == pytest.approx(2 * tail)
-    assert mcnemar(second, first, Alternative.LESS) == pytest.approx(tail)
-
-
-def test_cases_on_which_both_do_the_same_are_no_evidence() -> None:
-    assert [mcnemar([True, False], [True, False], one) for one in Alternative] == [1.0, 1.0, 1.0]
-    assert mcnemar([], []) is None
-    with pytest.raises(ValueError, match="shorter"):
-        mcnemar([True, False], [True])
 
 
 @pytest.mark.parametrize("pairs", [2, 3, 6, 10])
@@ -181,20 +144,114 @@ def test_adjusting_keeps_the_order_and_never_makes_a_claim_stronger(p_values: li
     assert (np.diff(np.array(adjusted)[order]) >= 0).all()
 
 
-@pytest.mark.parametrize(("successes", "count"), [(0, 1), (0, 20), (20, 20), (1, 1)])
-def test_a_share_of_which_all_are_alike_has_an_interval_too(successes: int, count: int) -> None:
-    found = success_share([True] * successes + [False] * (count - successes))
-    end = 0.025 ** (1 / count)  # of none in so many: the largest share that would do so once in forty times
-    assert (found.mean, found.low, found.high) == pytest.approx((1.0, end, 1.0) if successes else (0.0, 0.0, 1 - end))
-
-
-def test_another_share_has_the_interval_of_its_bootstrap() -> None:
-    assert success_share([True, False, True, True]) == bootstrap_mean([1.0, 0.0, 1.0, 1.0])
-
-
 def test_drawn_patterns_of_signs_have_no_interval_at_a_level_that_their_number_cannot_reach() -> None:
     differences = [1.0, 1.1] * 10
     assert sign_flip_interval(differences, level=0.5 / RESAMPLES) is None
     assert compare_paired(differences, level=0.5 / RESAMPLES).low is None
     low, high = sign_flip_interval(differences, level=0.001)
     assert 1 - 1e-9 <= low < 1.05 < high <= 1.1 + 1e-9
+
+
+def greater(sample: list[float]) -> float | None:
+    return sign_flip_test(sample, Alternative.GREATER)
+
+
+@given(differences.map(lambda sample: [value / 10 for value in sample]), st.integers(1, 4))
+@example([2.1, -4.1, -0.6, -1.2, 0.0, 3.8], 2)  # adds up to nothing, but for rounding
+def test_pairs_without_a_difference_say_nothing(sample: list[float], zeros: int) -> None:
+    assert greater(sample + [0.0] * zeros) == pytest.approx(greater(sample))
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])
+def test_the_unit_of_the_differences_does_not_matter(scale: float) -> None:
+    assert greater([scale * one for one in (0.1, 0.2, -0.3, 0.4)]) == greater([0.1, 0.2, -0.3, 0.4])
+
+
+def test_drawn_patterns_agree_with_scipy_and_are_the_same_twice() -> None:
+    sample = np.random.default_rng(4).normal(0.2, 1.0, 60).tolist()
+    theirs = stats.permutation_test(
+        (sample,), np.mean, permutation_type="samples", alternative="greater", n_resamples=20_000, vectorized=True,
+        rng=np.random.default_rng(9),
+    )  # fmt: skip
+    assert greater(sample) == pytest.approx(theirs.pvalue, abs=0.01)
+    assert greater(sample) == greater(sample)
+    assert greater([1.0] * 161) == 1 / 10_001
+
+
+def test_the_interval_is_that_of_shifted_tests() -> None:
+    rng = np.random.default_rng(3)
+    for count in (8, 40):
+        gains = rng.normal(0.4, 1.0, count)
+        low, high = sign_flip_interval(gains)
+        width = high - low
+        for shift, is_inside in ((low + width / 50, True), (low - width / 50, False), (high - width / 50, True)):
+            assert (sign_flip_test(gains - shift) >= 0.05) is is_inside
+        assert low < gains.mean() < high
+    student = stats.ttest_1samp(gains, 0).confidence_interval(0.95)
+    assert (low, high) == pytest.approx((student.low, student.high), abs=0.1)
+    assert sign_flip_interval([1.0] * 5) is None
+
+
+weighted = st.lists(
+    st.tuples(st.integers(-30, 30).map(float), st.sampled_from([0.5, 1.0, 3.0])), min_size=6, max_size=9
+)
+
+
+@given(weighted)
+def test_the_test_of_weighted_pairs_is_that_of_the_weighted_differences(pairs: list[tuple[float, float]]) -> None:
+    sample, weights = (list(column) for column in zip(*pairs, strict=True))
+    result = compare_paired(sample, weights)
+    assert (result.pairs, result.better, result.worse) == (
+        len(sample),
+        sum(value > 0 for value in sample),
+        sum(value < 0 for value in sample),
+    )
+    assert result.mean == pytest.approx(np.average(sample, weights=weights))
+    assert result.p == pytest.approx(enumerated([value * weight for value, weight in pairs]))
+    assert result.spread == pytest.approx(np.std(sample, ddof=1))
+    if result.low is None:
+        assert result.half_width is result.high is None
+        return
+    assert result.half_width == pytest.approx((result.high - result.low) / 2)
+    # The shifts within the interval are those that the test does not reject.
+    width = max(result.high - result.low, 1e-3)
+    for shift, is_inside in ((result.low, True), (result.low - width / 100, False), (result.high + width / 100, False)):
+        shifted = [(value - shift) * weight for value, weight in pairs]
+        if is_inside and not 0 < abs(shift) < 1e-9:
+            shifted = [(value - shift - (0.0 if shift == 0 else width / 100)) * weight for value, weight in pairs]
+        assert (enumerated(shifted) >= 0.05) is is_inside
+
+
+def test_one_pair_has_no_spread_and_no_interval() -> None:
+    result = compare_paired([3.0])
+    assert (result.mean, result.p, result.spread, result.low, result.high, result.half_width) == (3.0, *[None] * 5)
+    assert compare_paired([0.0] * 8).low == compare_paired([0.0] * 8).high == 0.0
+
+
+@given(st.lists(st.integers(1, 5), min_size=1, max_size=5))
+def test_sizes_count_alike_whatever_their_numbers_of_pairs(counts: list[int]) -> None:
+    weights = weigh_sizes(counts)
+    assert len(weights) == sum(counts) == pytest.approx(sum(weights))
+    begins = np.cumsum([0, *counts])
+    parts = [sum(weights[begin:end]) for begin, end in pairwise(begins)]
+    assert parts == pytest.approx([parts[0]] * len(parts))
+
+
+@pytest.mark.parametrize("direction", Direction)
+def test_a_relative_gain_is_relative_to_the_mean_size(direction: Direction) -> None:
+    for first, second, gain in ((3.0, 1.0, 1.0), (1.0, 3.0, -1.0), (-1.0, 1.0, -2.0), (2.0, 2.0, 0.0), (0.0, 0.0, 0.0)):
+        assert relative_gain(direction, first, second) == direction.sign * gain
+
+
+def test_many_pairs_are_drawn_in_pieces_with_the_same_signs(monkeypatch: pytest.MonkeyPatch) -> None:
+    sample = np.random.default_rng(6).normal(0.2, 1.0, 20).tolist()
+    expected = stats.ttest_1samp(sample, 0).pvalue
+    for most in (1, 21, 4_000_000):
+        monkeypatch.setattr(statistics, "MAX_SIGNS", most * len(sample))
+        monkeypatch.setattr(statistics, "RESAMPLES", 200 if most == 1 else 10_000)
+        assert sign_flip_test(sample) == pytest.approx(expected, abs=0.1 if most == 1 else 0.02)
+    # The smallest p of drawn signs, whose number counts the unchanged pattern too.
+    monkeypatch.setattr(statistics, "RESAMPLES", 10_000)
+    assert sign_flip_test([1.0] * 60) == 1 / 10_001
+    assert sign_flip_interval([1.0, 1.1] * 10, level=1 / 10_001) is None
+    assert sign_flip_interval([1.0, 1.1] * 10, level=1.01 / 10_001) is not None
