@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from oragent._base.budget import Budget, Spent
+from oragent._base.budget import UNITS, Budget, Spent
 
 COUNTS = st.integers(0, 10**6)
 
 
-@given(st.builds(Spent, COUNTS, COUNTS, COUNTS, st.floats(0, 1e6)), st.integers(1, 30))
+@given(st.builds(Spent, COUNTS, COUNTS, COUNTS, st.floats(0, 1e6), st.floats(0, 1e6)), st.integers(1, 30))
 def test_the_parts_of_a_whole_are_even_and_together_it(whole: Spent, count: int) -> None:
     parts = [whole.equal_part(position, count) for position in range(count)]
     assert sum(part.evaluations for part in parts) == whole.evaluations
@@ -29,8 +29,9 @@ def test_what_is_left_is_never_below_nothing_and_unbounded_where_there_is_no_bou
 
 
 def test_a_bound_is_reached_when_one_kind_is_used_up_whatever_the_time() -> None:
-    bounds = Spent(5, 10, 1000, 2.0, 1.0)
-    assert not Spent(4, 9, 999, 1.9, 50.0).reaches_any(bounds)
+    bounds = Spent(5, 10, 1000, 2.0, 3.0, 1.0)
+    assert not Spent(4, 9, 999, 1.9, 2.9, 50.0).reaches_any(bounds)
+    assert Spent(work=3.0).reaches_any(bounds)
     assert Spent(5, 0, 0, 0.0).reaches_any(bounds)
     assert Spent(0, 0, 0, 2.0).reaches_any(bounds)
 
@@ -82,15 +83,18 @@ def test_other_bounds_hold_by_themselves_and_both_must_be_named() -> None:
             Budget(**given_bounds, until="both")
 
 
-@given(st.lists(st.builds(Spent, COUNTS, COUNTS, COUNTS, st.floats(0, 1e6)), max_size=8))
+@given(st.lists(st.builds(Spent, COUNTS, COUNTS, COUNTS, st.floats(0, 1e6), st.floats(0, 1e6)), max_size=8))
 def test_many_are_added_as_one_after_the_other(spent: list[Spent]) -> None:
-    assert Spent(1, 2, 3, 0.1, 4.0).add_all(spent) == sum(spent, Spent(1, 2, 3, 0.1, 4.0))
+    assert Spent(1, 2, 3, 0.1, 4.0, 5.0).add_all(spent) == sum(spent, Spent(1, 2, 3, 0.1, 4.0, 5.0))
 
 
-AMOUNTS = st.builds(Spent, COUNTS, COUNTS, COUNTS, st.floats(0, 1e6), st.floats(0, 1e6))
+AMOUNTS = st.builds(Spent, COUNTS, COUNTS, COUNTS, *[st.floats(0, 1e6)] * 3)
 
 
-@given(st.builds(Spent, COUNTS, COUNTS, COUNTS, st.floats(0, 1e6)), st.lists(st.integers(1, 9), min_size=1, max_size=6))
+@given(
+    st.builds(Spent, COUNTS, COUNTS, COUNTS, st.floats(0, 1e6), st.floats(0, 1e6)),
+    st.lists(st.integers(1, 9), min_size=1, max_size=6),
+)
 def test_each_weight_gets_one_and_the_rest_in_proportion(whole: Spent, weights: list[int]) -> None:
     parts = whole.split_by_weights(weights)
     for name in ("evaluations", "model_calls", "tokens"):
@@ -100,7 +104,9 @@ def test_each_weight_gets_one_and_the_rest_in_proportion(whole: Spent, weights: 
         exact = [least + (total - least * len(weights)) * weight / sum(weights) for weight in weights]
         assert all(abs(share - value) < 1 for share, value in zip(shares, exact, strict=True))
         assert min(shares) >= least
-    assert [part.money for part in parts] == pytest.approx([whole.money * weight / sum(weights) for weight in weights])
+    for name in ("money", "work"):
+        shares = [getattr(whole, name) * weight / sum(weights) for weight in weights]
+        assert [getattr(part, name) for part in parts] == pytest.approx(shares)
     assert {part.seconds for part in parts} == {0.0}
 
 
@@ -114,8 +120,8 @@ def test_amounts_are_added_and_subtracted_each_for_itself(first: Spent, second: 
 
 @pytest.mark.parametrize(("position", "evaluations"), [(0, 4), (1, 4), (2, 3)])
 def test_the_first_parts_are_the_larger_ones(position: int, evaluations: int) -> None:
-    part = Spent(11, 6, 2, 1.5).equal_part(position, 3)
-    assert part == Spent(evaluations, 2, int(position < 2), 0.5)
+    part = Spent(11, 6, 2, 1.5, 4.5).equal_part(position, 3)
+    assert part == Spent(evaluations, 2, int(position < 2), 0.5, 1.5)
 
 
 @given(
@@ -124,8 +130,9 @@ def test_the_first_parts_are_the_larger_ones(position: int, evaluations: int) ->
         evaluations=st.integers(1, 99),
         tokens=st.none() | st.integers(1, 999),
         money=st.none() | st.floats(0.01, 9),
+        work=st.none() | st.floats(0.01, 9),
     ),
-    st.builds(Spent, st.integers(0, 99), COUNTS, st.integers(0, 999), st.floats(0, 9)),
+    st.builds(Spent, st.integers(0, 99), COUNTS, st.integers(0, 999), st.floats(0, 9), st.floats(0, 9)),
 )
 def test_the_share_and_the_reached_bound_are_those_of_the_largest_use(budget: Budget, spent: Spent) -> None:
     shares = {name: getattr(spent, name) / bound for name, bound in budget.named_bounds.items()}
@@ -134,7 +141,7 @@ def test_the_share_and_the_reached_bound_are_those_of_the_largest_use(budget: Bu
     words = budget.name_reached_bound(spent)
     assert (words is None) is (not reached)
     if words:
-        assert f"{budget.named_bounds[reached[0]]:g} {'US dollars' if reached[0] == 'money' else reached[0]}" in words
+        assert f"{budget.named_bounds[reached[0]]:g} {UNITS.get(reached[0], reached[0])}" in words
 
 
 def test_seconds_count_as_a_bound_but_not_as_a_share() -> None:
@@ -152,7 +159,8 @@ def test_seconds_count_as_a_bound_but_not_as_a_share() -> None:
         ({"evaluations": 10}, Spent(evaluations=4, seconds=8.0), ("evaluations", 12.0)),
         ({"evaluations": 10, "seconds": 15.0}, Spent(evaluations=4, seconds=8.0), ("seconds", 7.0)),
         ({"evaluations": 10, "seconds": 30.0}, Spent(evaluations=4, seconds=8.0), ("evaluations", 12.0)),
-        ({"evaluations": 10, "money": 2.0}, Spent(4, 0, 0, 1.5, 8.0), ("money", 8 / 3)),
+        ({"evaluations": 10, "money": 2.0}, Spent(4, 0, 0, 1.5, seconds=8.0), ("money", 8 / 3)),
+        ({"evaluations": 10, "work": 2.0}, Spent(4, work=1.5, seconds=8.0), ("work", 8 / 3)),
         ({"evaluations": 10}, Spent(evaluations=12, seconds=8.0), ("evaluations", 0.0)),
         ({"seconds": 5.0}, Spent(seconds=8.0), ("seconds", 0.0)),
         # Nothing was used: nothing can be predicted.

@@ -1,5 +1,6 @@
 """Budget of a run, and its spending so far."""
 
+import math
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
@@ -7,7 +8,7 @@ from functools import reduce
 from operator import add, ge, sub
 from typing import Annotated, Any, Literal, Self
 
-from annotated_types import Ge, Gt
+from annotated_types import Ge, Gt, Lt
 from pydantic import model_validator
 from pydantic.dataclasses import dataclass as checked
 from pydantic_core import ArgsKwargs
@@ -18,6 +19,8 @@ from oragent._base.settings import STRICT
 JOINT = ("evaluations", "model_calls")
 # Settings of a budget that are not bounds.
 NO_BOUNDS = ("until", "confirm")
+# Units of bounds whose names do not say them.
+UNITS = {"money": "US dollars", "work": "units of work"}
 # Grace period as a share of the bound on time, and its limits in seconds.
 GRACE, MIN_GRACE_S, MAX_GRACE_S = 0.1, 1.0, 30.0
 
@@ -33,6 +36,8 @@ class Budget:
         model_calls: Replies of models.
         tokens: Tokens of prompts and replies.
         money: US dollars by the price list. Models without a known price count as free.
+        work: Units of work that evaluations of candidates report by ``harness.work``. A program that ends without a
+            report counts as much as the seed.
         seconds: Wall-clock seconds, over all sittings.
         until: ``first``: the first bound reached ends the run. ``both``: the run ends when evaluations and model calls
             are both reached; rounds are completed, so the last one may exceed them. Other bounds apply as usual.
@@ -46,6 +51,7 @@ class Budget:
     model_calls: Annotated[int, Ge(1)] | None = None
     tokens: Annotated[int, Ge(1)] | None = None
     money: Annotated[float, Gt(0)] | None = None
+    work: Annotated[float, Gt(0), Lt(math.inf)] | None = None
     seconds: Annotated[float, Gt(0)] | None = None
     until: Literal["first", "both"] = "first"
     confirm: Annotated[float, Ge(0)] = 1.0
@@ -91,7 +97,7 @@ class Budget:
             return f"the budget of {words} is used up"
         for name, limit in reached.items():
             if name not in self.joint_bounds:
-                unit = "US dollars" if name == "money" else name.replace("_", " ")
+                unit = UNITS.get(name, name.replace("_", " "))
                 return f"the budget of {limit:g} {unit} is used up"
         return None
 
@@ -129,7 +135,8 @@ class Budget:
         """
         counted = (self.evaluations, self.model_calls, self.tokens)
         evaluations, model_calls, tokens = (sys.maxsize if limit is None else limit for limit in counted)
-        whole = Spent(evaluations, model_calls, tokens, sys.maxsize if self.money is None else self.money)
+        money, work = (float(sys.maxsize) if limit is None else limit for limit in (self.money, self.work))
+        whole = Spent(evaluations, model_calls, tokens, money, work)
         remaining = whole - (spent + granted if granted else spent)
         if not self.joint_bounds:
             return remaining
@@ -146,6 +153,7 @@ class Spent:
     model_calls: int = 0
     tokens: int = 0
     money: float = 0.0
+    work: float = 0.0
     seconds: float = 0.0
 
     @classmethod
@@ -182,17 +190,17 @@ class Spent:
         """Return one of ``count`` shares that are as equal as possible and sum to the whole."""
         counted = (self.evaluations, self.model_calls, self.tokens)
         evaluations, model_calls, tokens = (whole // count + (position < whole % count) for whole in counted)
-        return Spent(evaluations, model_calls, tokens, self.money / count)
+        return Spent(evaluations, model_calls, tokens, self.money / count, self.work / count)
 
     def split_by_weights(self, weights: Sequence[int]) -> list["Spent"]:
         """Split in proportion to positive weights; each share gets at least 1 if there is enough for all."""
         counted = (self.evaluations, self.model_calls, self.tokens)
         evaluations, model_calls, tokens = (_apportion_with_floor(whole, weights) for whole in counted)
-        money = [self.money * weight / sum(weights) for weight in weights]
-        return [Spent(*share) for share in zip(evaluations, model_calls, tokens, money, strict=True)]
+        money, work = ([whole * weight / sum(weights) for weight in weights] for whole in (self.money, self.work))
+        return [Spent(*share) for share in zip(evaluations, model_calls, tokens, money, work, strict=True)]
 
-    def _as_tuple(self) -> tuple[int, int, int, float, float]:
-        return self.evaluations, self.model_calls, self.tokens, self.money, self.seconds
+    def _as_tuple(self) -> tuple[int, int, int, float, float, float]:
+        return self.evaluations, self.model_calls, self.tokens, self.money, self.work, self.seconds
 
 
 def apportion(whole: int, weights: Sequence[int]) -> list[int]:

@@ -40,6 +40,7 @@ BOUNDS = {
     "model_calls": "model calls",
     "tokens": "tokens",
     "money": "money",
+    "work": "work",
     "seconds": "time",
 }
 
@@ -163,6 +164,8 @@ class Scene:
             parts.append(_format_of(spent.tokens, budget.tokens, "token"))
         if spent.money or budget.money:
             parts.append(f"{format_money(spent.money)}{f' of {format_money(budget.money)}' if budget.money else ''}")
+        if budget.work:
+            parts.append(f"{spent.work:,.6g} of {budget.work:,.6g} units of work")
         return ", ".join(parts)
 
     @property

@@ -3,9 +3,10 @@
 import os
 import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from oragent._base.errors import ConfigError, ProblemError
 from oragent.evaluation.devices import CPU
@@ -48,6 +49,8 @@ DATA = "--data"
 WORK = "--work"
 # Metric with the work of an evaluation.
 WORK_UNITS = "work"
+# Maximum number of these units, so that sums of them are exact to less than a unit.
+MAX_WORK = 1e12
 # Mode with instances like those of val, but different ones; offered if ``--help`` names it.
 PRACTICE = "practice"
 # Modes that a search uses; instances of other modes may be larger and take longer.
@@ -156,6 +159,14 @@ def evaluator_arguments(
     inside = data.is_relative_to(problem.folder)
     place = f"{FOLDER}{os.sep}{data.relative_to(problem.folder)}" if inside else data.relative_to(root)
     return (*arguments, f"{DATA}={place}")
+
+
+def read_work(metrics: Mapping[str, Any]) -> float | None:
+    """Return the units of work that an evaluation reports; None without a number of 0 or more."""
+    units = metrics.get(WORK_UNITS)
+    if isinstance(units, bool) or not isinstance(units, int | float) or not 0 <= units <= MAX_WORK:
+        return None
+    return float(units)
 
 
 def extend_limits(limits: Limits, work: float) -> Limits:

@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -33,7 +33,7 @@ CREATE TABLE IF NOT EXISTS facts (
 KIND = "study"
 # Case of the calls that check connections.
 CHECKS = "check"
-UNBOUNDED = Spent(sys.maxsize, sys.maxsize, sys.maxsize, float("inf"))
+UNBOUNDED = Spent(sys.maxsize, sys.maxsize, sys.maxsize, float("inf"), float("inf"))
 Work = Callable[[LedgerCase], Awaitable[Any]]
 
 
@@ -120,7 +120,7 @@ class Study:
     def spent(self) -> Spent:
         """Budget used by all cases so far."""
         total = sum((case.used for case in self._active.values()), self._paid + self._checks)
-        return Spent(total.evaluations, total.model_calls, total.tokens, total.money, self._elapsed_s())
+        return replace(total, seconds=self._elapsed_s())
 
     def get_model(self, role: str) -> Model:
         """Return the model of a role."""

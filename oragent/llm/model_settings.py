@@ -229,16 +229,17 @@ def build_runtime(tree: Mapping[str, Any], overrides: Sequence[str] = (), source
     """Check a tree of settings with overrides.
 
     Raises:
-        ConfigError: A key or a value is unknown, or the budget bounds evaluations, which only a search counts.
+        ConfigError: A key or a value is unknown, or the budget bounds evaluations or work, which only a search counts.
     """
     built = settings.build_settings(RuntimeSettings, dict(tree), overrides, source)
     plain = tree.get("budget")
-    counted = [word for word in overrides if word.startswith("budget.evaluations=")]
-    if (counted or (isinstance(plain, Mapping) and plain.get("evaluations"))) and built.budget.evaluations:
-        raise ConfigError(
-            f"{source}: budget.evaluations bounds a search; here budget.model_calls, budget.tokens, budget.money and "
-            "budget.seconds do"
-        )
+    for name in ("evaluations", "work"):
+        is_named = any(word.startswith(f"budget.{name}=") for word in overrides)
+        if (is_named or (isinstance(plain, Mapping) and plain.get(name))) and getattr(built.budget, name):
+            raise ConfigError(
+                f"{source}: budget.{name} bounds a search; here budget.model_calls, budget.tokens, budget.money and "
+                "budget.seconds do"
+            )
     return built
 
 

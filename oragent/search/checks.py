@@ -32,7 +32,7 @@ def expect_an_end(config: Config, strategy: Strategy, root: Path) -> None:
         )
     prices = Prices.load_prices(package_data.find_path(root, "configs/prices.yaml"))
     models = [model for model in (config.model, *config.ensemble, *config.models.values()) if model]
-    counts = {"evaluations", "seconds"} | ({"model_calls", "tokens"} if strategy.asks_model else set())
+    counts = {"evaluations", "work", "seconds"} | ({"model_calls", "tokens"} if strategy.asks_model else set())
     if strategy.asks_model and any(prices.describe_price(model.name, server_address(model)) for model in models):
         counts.add("money")
     if not bounds or counts & set(bounds):

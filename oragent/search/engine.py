@@ -22,6 +22,8 @@ import numpy as np
 from oragent._base.budget import Spent
 from oragent._base.errors import BudgetExhausted, ModelError, OragentError, ProblemError, SearchFinished
 from oragent._base.protocol import Status
+from oragent.evaluation import Evaluation
+from oragent.evaluation.capabilities import read_work
 from oragent.evaluation.devices import AUTO, CPU
 from oragent.evaluation.pool import EvaluationPool, RunningJob
 from oragent.ledger import Interrupted, ReplayModel
@@ -338,12 +340,27 @@ class Engine:
             run.case.used += self._store.checks()
         else:
             run = self._replay_round(run)
-        self._context.scoring.bound_sleep(run.candidates[0].evaluation)
+        self._note_seed(run.candidates[0].evaluation)
         return self._commit_round(0, run)
+
+    def _note_seed(self, seed: Evaluation) -> None:
+        """Take limits from the evaluation of the seed.
+
+        Raises:
+            ProblemError: The budget bounds the work, and the evaluator reports none.
+        """
+        self._context.scoring.bound_sleep(seed)
+        self._context.seed_work = self._budget.evaluation_work = read_work(seed.metrics) or 0.0
+        if self._budget.bounds.work is not None and not self._context.seed_work:
+            name = self._folder.problem.name
+            raise ProblemError(
+                f"budget.work: the evaluator of {name} reports no work by harness.work; set budget.evaluations instead"
+            )
 
     def _amend_checks(self) -> None:
         """Add the cost of the model checks of a resumed run, which repeats these checks."""
-        spent = Spent(evaluations=self._recorded[0].evaluations) + self._store.checks()
+        first = self._recorded[0]
+        spent = Spent(evaluations=first.evaluations, work=first.work) + self._store.checks()
         if spent != self._recorded[0]:
             self._recorded[0] = spent
             self._store.amend(0, spent)

@@ -86,7 +86,7 @@ class LeaderCheck:
         programs = best.source, leader.source
         race = await hold_race(measure, direction, programs, leader.fingerprint, min(rounds, affordable))
         run.notes.append(race.to_note(run.number))
-        run.case.used += Spent(evaluations=race.evaluations)
+        run.case.used += Spent(evaluations=race.evaluations, work=race.work)
         if race.is_shown:
             return None
         chance = f"p = {race.p:.2g} on {race.instances} new instances"

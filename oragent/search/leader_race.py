@@ -23,6 +23,7 @@ from oragent._base.sequential import anytime_p
 from oragent._base.settings import STRICT
 from oragent._base.statistics import ALPHA, weigh_sizes
 from oragent.evaluation import Evaluation
+from oragent.evaluation.capabilities import read_work
 from oragent.ledger.case import wait_for_all
 from oragent.search.store import RoundNote
 
@@ -44,8 +45,9 @@ class LeaderRace:
     # Number of instances on which both programs were measured, and the p-value of their differences.
     instances: Count
     p: FiniteFloat
-    # Evaluations that the race took.
+    # Evaluations that the race took, and their units of work.
     evaluations: Count
+    work: FiniteFloat = 0.0
 
     def to_note(self, number: int) -> RoundNote:
         """Return the note of round ``number``."""
@@ -116,18 +118,19 @@ async def hold_race(
     """
     first_seed = int(hashlib.sha256(fingerprint.encode()).hexdigest()[:SEED_DIGITS], 16)
     gains: list[float] = []
-    p, played = 1.0, 0
+    p, played, work = 1.0, 0, 0.0
     while played < rounds and p >= ALPHA:
         former, leader = await wait_for_all([measure(program, first_seed + played) for program in programs])
         played += 1
+        work += sum(read_work(ended.metrics) or 0.0 for ended in (former, leader))
         drawn = weigh_gains(direction, former.metrics, leader.metrics)
         if drawn is None:
             # One of the programs fails, so no difference can be tested.
             is_shown = former.score is None and leader.score is not None
-            return LeaderRace(fingerprint, is_shown, len(gains), p, 2 * played)
+            return LeaderRace(fingerprint, is_shown, len(gains), p, 2 * played, work)
         gains += drawn
         p = anytime_p(gains)
         if not any(gains):
             # Both programs do the same.
             break
-    return LeaderRace(fingerprint, p < ALPHA and math.fsum(gains) > 0, len(gains), p, 2 * played)
+    return LeaderRace(fingerprint, p < ALPHA and math.fsum(gains) > 0, len(gains), p, 2 * played, work)

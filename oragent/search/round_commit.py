@@ -1,10 +1,12 @@
 """Commit of rounds: their candidates enter the archive, the database and the history in a fixed order."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from oragent._base.budget import Spent
 from oragent._base.protocol import Status
+from oragent.evaluation import Evaluation
 from oragent.search.best_program import BestProgram
 from oragent.search.candidate import Candidate, Committed, Elite
 from oragent.search.evaluation_key import ended_race_text
@@ -71,8 +73,10 @@ class RoundCommit:
             (candidate, self._place(f"{number}.{position}", candidate))
             for position, candidate in enumerate(run.named_candidates())
         )
-        raced = sum(race.evaluations for race in list_races(run.notes))
-        used = replace(run.used, evaluations=self._register(number, run.candidates) + raced)
+        races, new = list_races(run.notes), self._register(number, run.candidates)
+        evaluations = len(new) + sum(race.evaluations for race in races)
+        work = math.fsum([*map(self._context.count_work, new), *(race.work for race in races)])
+        used = replace(run.used, evaluations=evaluations, work=work)
         if number not in self._recorded:
             self._store.commit(number, placed, used, self._budget.elapsed_s(), run.notes)
         context = self._context
@@ -107,16 +111,17 @@ class RoundCommit:
             self._best.take_committed(elite, candidate)
         return status.name
 
-    def _register(self, number: int, candidates: Sequence[Candidate]) -> int:
-        """Register the programs of a round; return how many were evaluated for the first time."""
-        count = 0
+    def _register(self, number: int, candidates: Sequence[Candidate]) -> list[Evaluation]:
+        """Register the programs of a round; return the evaluations of those that were evaluated for the first time."""
+        new = []
         for candidate in candidates:
             if candidate.fingerprint not in self._context.committed:
                 self._context.committed[candidate.fingerprint] = number
                 if candidate.evaluation.status is Status.SCREENED:
                     self._context.committed.setdefault(ended_race_text(candidate.fingerprint), number)
-                count += candidate.evaluation.was_started and not candidate.is_probe
-        return count
+                if candidate.evaluation.was_started and not candidate.is_probe:
+                    new.append(candidate.evaluation)
+        return new
 
     def _make_records(self, number: int, placed: Sequence[tuple[Candidate, str]]) -> list[Committed]:
         """Return the candidates of a round for later rounds, without their output, which only the store keeps."""

@@ -381,7 +381,8 @@ class RoundContext:
             BudgetExhausted: No evaluation is left.
             Interrupted: The run is being stopped.
         """
-        self.case.check_may_continue(self.used.evaluations >= self.case.allowance.evaluations)
+        used, allowance = self.used, self.case.allowance
+        self.case.check_may_continue(used.evaluations >= allowance.evaluations or used.work >= allowance.work)
         try:
             source = self.experiments.pin_arrays(fit_to_frame(source, self.problem.signature))
         except CandidateError as problem:
@@ -389,8 +390,9 @@ class RoundContext:
         seen = self.make_view(origin, parents)
         scored = await self.context.in_time(self.context.scoring.score(source, seen, gate))
         if scored.evaluation.was_started and not self._was_evaluated(scored.name):
-            self.case.used += Spent(evaluations=1)
-            self._record_spending(Spent(evaluations=1))
+            cost = Spent(evaluations=1, work=self.context.count_work(scored.evaluation))
+            self.case.used += cost
+            self._record_spending(cost)
         return self.add_candidate(source, scored, parents, origin, call)
 
     def _record_spending(self, spent: Spent) -> None:

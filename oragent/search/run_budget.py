@@ -2,6 +2,7 @@
 
 import math
 import time
+from dataclasses import replace
 
 from oragent._base.budget import Budget, Spent
 
@@ -12,6 +13,7 @@ class RunBudget:
     Attributes:
         bounds: Limits of the run, which a user may change while it runs.
         spent: Budget used by the committed rounds.
+        evaluation_work: Units of work of an evaluation, as far as they are known.
     """
 
     def __init__(self, bounds: Budget, elapsed_s: float, since: float | None = None) -> None:
@@ -24,6 +26,7 @@ class RunBudget:
         """
         self.bounds = bounds
         self.spent = Spent(seconds=elapsed_s)
+        self.evaluation_work = 0.0
         if since is None:
             since = time.monotonic()
         self._begun = since - elapsed_s
@@ -56,8 +59,13 @@ class RunBudget:
         return bound_s is not None and math.isfinite(self._shortest_s) and bound_s - self.elapsed_s() < self._shortest_s
 
     def grant(self, number: int, places: int) -> Spent:
-        """Grant a round an equal share of the remaining budget, one of ``places``, and return it."""
-        self._granted[number] = self.remaining().equal_part(0, places)
+        """Grant a round an equal share of the remaining budget, one of ``places``, and return it.
+
+        The share has the work of an evaluation, if that remains, so that few rounds exceed a bound on work.
+        """
+        remaining = self.remaining()
+        share = remaining.equal_part(0, places)
+        self._granted[number] = replace(share, work=min(max(share.work, self.evaluation_work), remaining.work))
         self._granted_at[number] = self.elapsed_s()
         return self._granted[number]
 
@@ -68,4 +76,4 @@ class RunBudget:
         if is_live and used.model_calls:
             self._shortest_s = min(self._shortest_s, self.elapsed_s() - begun)
         self.spent = self.spent + used
-        self.spent = Spent(**{**vars(self.spent), "seconds": self.elapsed_s()})
+        self.spent = replace(self.spent, seconds=self.elapsed_s())

@@ -12,6 +12,8 @@ from oragent._base.budget import Spent
 from oragent._base.errors import BudgetExhausted, OragentError
 from oragent._base.prompt_templates import PromptFolder
 from oragent._base.protocol import Status
+from oragent.evaluation import Evaluation
+from oragent.evaluation.capabilities import read_work
 from oragent.evaluation.pool import RunningJob
 from oragent.evaluation.problem import Problem
 from oragent.ledger import Interrupted, Replies
@@ -125,6 +127,8 @@ class RunContext:
     journal: Journal | None = None
     # Budget used by the committed rounds.
     spent: Spent = field(default_factory=Spent)
+    # Units of work of the seed heuristic; 0 if its evaluator reports none.
+    seed_work: float = 0.0
     # Hints of the user, each with its first round.
     hints: list[tuple[int, str]] = field(default_factory=list)
     # Function that may replace a model by answers of the user.
@@ -162,6 +166,11 @@ class RunContext:
     def spent_now(self) -> Spent:
         """Budget used by committed and running rounds."""
         return self.spent.add_all(list(self.paid.values()))
+
+    def count_work(self, evaluation: Evaluation) -> float:
+        """Return the units of work of a candidate's evaluation; those of the seed for a program without a report."""
+        units = read_work(evaluation.metrics)
+        return self.seed_work if units is None else units
 
     def prompt_token_limit(self) -> int | None:
         """Maximum number of tokens of a prompt; None if no model's context length is known."""

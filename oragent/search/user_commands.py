@@ -219,7 +219,7 @@ def change_budget(budget: Budget, value: str) -> Budget:
         if name not in names:
             raise ConfigError(f"unknown bound {name[:40]!r}: expected {', '.join(names)}, such as evaluations=500")
         try:
-            bounds[name] = float(number) if name in ("money", "seconds") else int(number)
+            bounds[name] = float(number) if name in ("money", "work", "seconds") else int(number)
         except ValueError:
             raise ConfigError(f"{name} must be a number, not {number[:40]!r}") from None
         if not 0 < bounds[name] < float("inf"):

@@ -32,7 +32,7 @@ WIDTHS = [20, 80, 139, 140, 200]
 SCENE = Scene(
     title="tsp_aco by or_agent",
     budget=Budget(evaluations=400, seconds=1800, money=2.0),
-    spent=Spent(143, 61, 120_345, 0.4123, 602.0),
+    spent=Spent(143, 61, 120_345, 0.4123, seconds=602.0),
     best=Best(5.98123, "0.82 lower than the seed (11.8 %)", "17.2 by jitter of 12.0, after 139 evaluations", 44.0),
     evaluations=(DisplayedJob("jitter of 12.0, round 17", 31.2), DisplayedJob("check of program 18.0", 4.0)),
     calls=(DisplayedJob("idea, round 19", 12.0),),

@@ -283,7 +283,7 @@ def test_calls_without_a_price_are_counted_and_seconds_are_not(tmp_path: Path) -
 
     outcome = run(tmp_path, work, model)
     assert outcome.result is not None
-    assert outcome.result.spent == Spent(0, 4, 28, 0.25, 0.0)
+    assert outcome.result.spent == Spent(0, 4, 28, 0.25)
     assert outcome.result.unpriced == 2
     (folder,) = (tmp_path / "bakery").iterdir()
     assert json.loads((folder / "result.json").read_text())["calls"] == 4

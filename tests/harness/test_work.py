@@ -213,3 +213,15 @@ def test_a_lead_needs_an_evaluator_with_the_option(walk: Path, tmp_path: Path) -
     describe(walk, work={"lead": 0.5})
     with pytest.raises((ProblemError, ConfigError)):
         load_problem(walk)
+
+
+def test_a_run_ends_by_its_work_and_refuses_an_evaluator_without(walk: Path, tmp_path: Path) -> None:
+    write_evaluator(walk)
+    run = oragent.run(str(walk), settings="budget.work=200", outputs=tmp_path / "out", workers=1)
+    data = load_run(run.folder)
+    units = [record.candidate.evaluation.metrics.get("work", 0) for record in data.records]
+    assert 200 <= data.spent.work < 200 + max(units)
+    assert sum(units) <= data.spent.work
+    write_evaluator(walk, before="harness.work(moves)", after="pass")
+    with pytest.raises(ProblemError):
+        oragent.run(str(walk), settings="budget.work=200", outputs=tmp_path / "out")

@@ -182,7 +182,9 @@ def noisy(job: Job) -> Evaluation:
     drawn = [word for word in job.arguments if word.startswith("--fresh_seed")]
     rng = np.random.default_rng(zlib.crc32(f"{job.mode} {drawn} {value}".encode()))
     values = (abs(100 - int(value)) + rng.normal(size=16)).tolist()
-    return Evaluation(Status.OK, float(np.mean(values)), (1,), {"by_instance": {"a": values}}, wall_s=0.001, cpu_s=1.0)
+    return Evaluation(
+        Status.OK, float(np.mean(values)), (1,), {"by_instance": {"a": values}, "work": 2.5}, wall_s=0.001, cpu_s=1.0
+    )
 
 
 async def luck(run: RoundContext) -> None:
@@ -217,6 +219,7 @@ def test_a_run_drops_leaders_by_luck_repeats_its_races_and_counts_them(begun, wi
     raced = sum(ended.evaluations for ended in races)
     assert {ended.is_shown for ended in races} == {True, False}
     assert spent.evaluations == len(runs[0]) + raced == outcome.progress.spent.evaluations
+    assert spent.work == 2.5 * spent.evaluations
     # The last race may exceed the budget only by rounds that were under way.
     assert 150 <= spent.evaluations < 150 + window
     dropped = [record for record in records(folder) if record.candidate.evaluation.status is Status.REJECTED]

@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
 from pathlib import Path
@@ -85,7 +85,7 @@ class SearchRunner:
         settings = reopen(path, only_read=True).config
         with Store(path / "run.db", readonly=True) as store:
             spent: Spent = reduce(add, store.rounds().values(), Spent())
-            spent = Spent(spent.evaluations, spent.model_calls, spent.tokens, spent.money, store.elapsed_s())
+            spent = replace(spent, seconds=store.elapsed_s())
         return settings.budget.name_reached_bound(spent) is not None
 
     def run(self, cell: BenchCell, folder: Path) -> CellEnd:
