@@ -80,10 +80,21 @@ class ModelConversation:
             self._study = study
             if not self.records:
                 await self._add("")
-            pending = self.folder / PENDING
-            if pending.is_file():
-                await self.say(pending.read_text(encoding="utf-8", errors="replace")[:MAX_MESSAGE_CHARACTERS])
+            if (text := self._read_pending()) is not None:
+                await self.say(text)
             yield self
+
+    def _read_pending(self) -> str | None:
+        """Return the message that was said and not answered, or None."""
+        pending = self.folder / PENDING
+        if not pending.is_file():
+            return None
+        number, _, text = pending.read_text(encoding="utf-8", errors="replace").partition("\n")
+        if number != str(len(self.records)):
+            # It was answered, and the process ended before it removed the file.
+            pending.unlink()
+            return None
+        return text
 
     @asynccontextmanager
     async def _open_study(self, model: Model | None) -> AsyncIterator[Study]:
@@ -120,7 +131,7 @@ class ModelConversation:
                 note = f"not sent, since the model cannot be asked: {self.absence}"
                 return record_message(self.workbench, text, note=note)
             pending = self.folder / PENDING
-            files.replace_file(pending, text)
+            files.replace_file(pending, f"{len(self.records)}\n{text}")
             record = await self._add(text)
             pending.unlink(missing_ok=True)
             return record

@@ -561,10 +561,26 @@ def test_a_message_of_another_window_is_refused(tmp_path: Path, monkeypatch: pyt
     asyncio.run(run())
 
 
-def test_an_interrupted_message_is_answered(tmp_path: Path) -> None:
+@pytest.mark.parametrize("moment", ["_answer", "_write_transcript"])
+def test_an_interrupted_message_is_answered_once(moment: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened = hold(tmp_path).folder
-    (opened / "pending.txt").write_text("total ship")
-    assert [record.said for record in resume(opened).records] == ["", "total ship"]
+
+    class KilledError(BaseException):
+        """Stands for a kill: before the message is answered, or after that is stored."""
+
+    def kill(self: ModelConversation, *values: object) -> None:
+        raise KilledError
+
+    async def run() -> None:
+        async with ModelConversation(opened, read_request(opened)).open(None) as conversation:
+            await conversation.say("total spare")
+            monkeypatch.setattr(ModelConversation, moment, kill)
+            await conversation.say("total ship")
+
+    with pytest.raises(KilledError):
+        asyncio.run(run())
+    monkeypatch.undo()
+    assert [record.said for record in resume(opened).records] == ["", "total spare", "total ship"]
     assert not (opened / "pending.txt").exists()
 
 
