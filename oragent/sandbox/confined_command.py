@@ -15,11 +15,8 @@ keeps the files and the user, and has its own processes only.
 
 import json
 import os
-import shutil
 import signal
-import subprocess
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
@@ -122,6 +119,11 @@ def can_restrict_ports() -> bool:
 @cache
 def explain_unconfined() -> str:
     """Return in one line why this machine cannot confine a program; empty if it can."""
+    # The supervisor, whose start each program waits for, needs none of them.
+    import shutil
+    import subprocess
+    import tempfile
+
     program = shutil.which("true") or "/bin/true"
     names = ("PATH", FORBID)
     variables = {name: os.environ[name] for name in names if name in os.environ}

@@ -9,7 +9,6 @@ on the package index is maintained.
 import ctypes
 import errno
 import os
-import platform
 from functools import cache
 from typing import Self
 
@@ -194,7 +193,7 @@ class Filter:
             self._context, ctypes.c_uint32(action), ctypes.c_int(number), ctypes.c_uint(len(when)), array
         )
         if failed:
-            raise OSError(-failed, f"seccomp rule for {name} on {platform.machine()}: {os.strerror(-failed)}")
+            raise OSError(-failed, f"seccomp rule for {name} on {os.uname().machine}: {os.strerror(-failed)}")
 
     def to_program(self) -> bytes:
         """Compile the filter into a program of 8-byte BPF instructions."""
