@@ -81,7 +81,8 @@ def report(
     """Write the report of a run, one HTML file; exit code 1 if the check fails or a protected set is lost."""
     if report_folder(run):
         return
-    for sentence in load_run(run).remarks:
+    data = load_run(run)
+    for sentence in data.remarks:
         if sentence.endswith(CAN_FORGE):
             print_caution(sentence)
     scores = test or sets or final or pictures
@@ -90,7 +91,7 @@ def report(
         print_text(f"written: {reports.write(run)}; scores and checks that follow are added to it")
     if scores:
         scorer = _make_scorer(run, device)
-    if final and hold_final_round(run, scorer, load_run(run).all_elites) is None:
+    if final and hold_final_round(run, scorer, data.all_elites) is None:
         console.print(escape(describe_missing(FINAL)), soft_wrap=True)
     if pictures and not draw_pictures(run, scorer):
         console.print(escape(describe_missing(DRAW)), soft_wrap=True)
@@ -98,14 +99,14 @@ def report(
         _score_sets(run, scorer)
     if sets:
         _score_named_sets(run, scorer)
-    _print_figures(load_run(run))
+    _print_figures(load_run(run) if scores else data)
     passed = _check_best(run) if check else None
-    for sentence in terminal.describe_trust(load_run(run)):
+    data = load_run(run)
+    for sentence in terminal.describe_trust(data):
         print_text(escape_text(sentence))
     page = reports.write(run)
-    publish_result({**describe_run(load_run(run)), "report": page})
+    publish_result({**describe_run(data), "report": page})
     console.print(f"report: {page}", highlight=False, soft_wrap=True)
-    data = load_run(run)
     if passed is False or (sets and data.sets is not None and data.sets.losses):
         raise typer.Exit(1)
 

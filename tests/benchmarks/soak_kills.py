@@ -475,7 +475,8 @@ def main(kills: int, kinds: list[str]) -> int:
                 count = len(STRATEGIES) if kind == "run" else 1
                 whole = [run_undisturbed(kind, number, url, log) for number in range(count)]
                 print(
-                    f"{kind}, undisturbed: {', '.join(f'{seconds:.1f} s, {asked.total()} requests' for _, asked, seconds in whole)}"
+                    f"{kind}, undisturbed: {', '.join(f'{seconds:.1f} s, {asked.total()} requests' for _, asked, seconds in whole)}",
+                    flush=True,
                 )
                 done = trials = failed = 0
                 while done < kills:

@@ -121,3 +121,15 @@ def test_notes_are_committed_with_their_round_and_read_in_order(path: Path) -> N
         store.commit(2, [], Spent(), 1.0, [RoundNote(2, "memory", "b"), RoundNote(2, "tree", "{}")])
         store.commit(1, [], Spent(), 1.0, [RoundNote(1, "memory", "a")])
         assert store.notes() == [RoundNote(1, "memory", "a"), RoundNote(2, "memory", "b"), RoundNote(2, "tree", "{}")]
+
+
+def test_what_reads_one_round_does_not_count_all_of_them(path: Path) -> None:
+    with Store(path) as store:
+        store.keep_evaluation("a", SCORED, 1.0)
+        for number in range(9):
+            store.commit(number, [(candidate("a", SCORED), "")], Spent(1), 1.0)
+        statements: list[str] = []
+        store._db._db.set_trace_callback(statements.append)
+        assert [record.id for record in store.records(7)] == ["7.0"]
+    # A resumed run reads each of its rounds: a statement about all of them takes quadratic time.
+    assert [text for text in statements if "WHERE round = 7" not in text and text.startswith("SELECT")] == []
