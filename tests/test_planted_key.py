@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from oragent.sandbox.confined_command import explain_unconfined
+from oragent.sandbox.confinement_trial import explain_unconfined
 from tests.sources import ROOT
 
 KEY = "sk-planted-81726354"

@@ -26,7 +26,8 @@ from oragent.evaluation.cluster.connect import connect_cluster
 from oragent.evaluation.cluster.dask_client import KnownWorkers
 from oragent.evaluation.devices import DeviceReport, find_devices
 from oragent.evaluation.problem import evaluation_root, find_problem, find_project_root
-from oragent.sandbox.confined_command import can_restrict_ports, explain_unconfined
+from oragent.sandbox.confined_command import can_restrict_ports
+from oragent.sandbox.confinement_trial import explain_unconfined
 from oragent.sandbox.isolation.mechanisms import Guarantee
 from oragent.sandbox.isolation.probe import missing_guarantees, probe_mechanisms
 from oragent.search.config import read_config

@@ -20,13 +20,12 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
-from functools import cache
 from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
 from oragent.sandbox.isolation import environment, kernel, landlock, namespaces, process_usage, root, seccomp
-from oragent.sandbox.isolation.mechanisms import FORBID, Mechanism, is_allowed
+from oragent.sandbox.isolation.mechanisms import Mechanism, is_allowed
 
 # Program of the supervisor, which ignores the variables of the program and modules of the user.
 START = (
@@ -54,8 +53,6 @@ SHARED_MEMORY_MB = 256
 NOT_CONFINED, NOT_STARTED = 126, 127
 # Seconds from a request to end to the end by force.
 GRACE_S = 0.8
-# Seconds for a trial of the confinement.
-TRIAL_S = 20.0
 
 
 @dataclass(frozen=True)
@@ -114,30 +111,6 @@ def wrap_command(argv: Sequence[str], access: ProgramAccess | None) -> list[str]
 def can_restrict_ports() -> bool:
     """Return True if this machine can restrict a program to some TCP ports."""
     return landlock.abi_version() >= landlock.WITHOUT_FILES
-
-
-@cache
-def explain_unconfined() -> str:
-    """Return in one line why this machine cannot confine a program; empty if it can."""
-    # The supervisor, whose start each program waits for, needs none of them.
-    import shutil
-    import subprocess
-    import tempfile
-
-    program = shutil.which("true") or "/bin/true"
-    names = ("PATH", FORBID)
-    variables = {name: os.environ[name] for name in names if name in os.environ}
-    try:
-        with tempfile.TemporaryDirectory(prefix="oragent-trial-") as folder:
-            command = wrap_command([program], ProgramAccess(str(Path(folder).resolve())))
-            ended = subprocess.run(
-                command, env=variables, capture_output=True, text=True, timeout=TRIAL_S, check=False, errors="replace"
-            )
-    except (OSError, subprocess.TimeoutExpired) as problem:
-        return f"the trial failed: {problem}"
-    if ended.returncode:
-        return (ended.stderr.strip().splitlines() or [f"the trial ended with code {ended.returncode}"])[-1]
-    return ""
 
 
 def supervise(specification: Mapping[str, Any]) -> int:

@@ -18,7 +18,8 @@ from oragent.api.mcp.agent_process import RECIPES, ServerAddress, find_program, 
 from oragent.api.mcp.agent_usage import AgentUsage, read_usage
 from oragent.authoring import scaffold
 from oragent.report.run import load_run
-from oragent.sandbox.confined_command import ProgramAccess, explain_unconfined
+from oragent.sandbox.confined_command import ProgramAccess
+from oragent.sandbox.confinement_trial import explain_unconfined
 from oragent.search.store import Store
 from oragent.search.strategies.agent import EPISODE, CodingAgentSettings, EpisodeEnd, parse_end
 from tests.extras import need

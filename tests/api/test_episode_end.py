@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from oragent.sandbox.confined_command import explain_unconfined
+from oragent.sandbox.confinement_trial import explain_unconfined
 from oragent.sandbox.isolation.mechanisms import FORBID
 from tests.faults.test_faults import another_user
 from tests.sources import ROOT

@@ -203,7 +203,7 @@ class SearchTrial(Trial):
 
     def result(self) -> Any:
         (folder,) = (self.place / "outputs/toy").iterdir()
-        return read_stored(folder)
+        return drop_probes(read_stored(folder))
 
 
 @dataclass
@@ -219,7 +219,10 @@ class CompareTrial(SearchTrial):
         ]  # fmt: skip
 
     def result(self) -> Any:
-        return [(str(path.parent.name)[:3], read_stored(path.parent)) for path in sorted(self.place.rglob("run.db"))]
+        return [
+            (str(path.parent.name)[:3], drop_probes(read_stored(path.parent)))
+            for path in sorted(self.place.rglob("run.db"))
+        ]
 
 
 @dataclass
@@ -318,6 +321,12 @@ TRIALS = {
     "run": SearchTrial, "compare": CompareTrial, "formulate": FormulateTrial, "converse": ConverseTrial,
     "workspace": WorkspaceTrial,
 }  # fmt: skip
+
+
+def drop_probes(stored: dict[str, Counter[str]]) -> dict[str, Counter[str]]:
+    """Return what a run has stored without the replies that each sitting asks for to see whether the server answers."""
+    del stored["replies"]["OK"]
+    return stored
 
 
 def is_begun(folder: Path) -> bool:

@@ -10,7 +10,7 @@ import pytest
 from oragent._base.errors import ModelError
 from oragent.llm import Message, ModelSettings, Reply, Request, Tool
 from oragent.llm.callable import CommandModel, render_conversation
-from oragent.sandbox.confined_command import explain_unconfined
+from oragent.sandbox.confinement_trial import explain_unconfined
 from tests.llm.opened import models
 from tests.processes import bearing
 

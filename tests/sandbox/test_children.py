@@ -17,7 +17,8 @@ import pytest
 from oragent._base.errors import SandboxError
 from oragent.sandbox import children
 from oragent.sandbox.children import ChildLimits, run_child, run_python
-from oragent.sandbox.confined_command import ProgramAccess, explain_unconfined
+from oragent.sandbox.confined_command import ProgramAccess
+from oragent.sandbox.confinement_trial import explain_unconfined
 from oragent.sandbox.isolation.mechanisms import FORBID
 from tests.processes import bearing
 

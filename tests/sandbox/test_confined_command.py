@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from oragent.sandbox import confined_command
-from oragent.sandbox.confined_command import NOT_CONFINED, NOT_STARTED, ProgramAccess, explain_unconfined, wrap_command
+from oragent.sandbox.confined_command import NOT_CONFINED, NOT_STARTED, ProgramAccess, wrap_command
+from oragent.sandbox.confinement_trial import explain_unconfined
 from oragent.sandbox.isolation.environment import NOBODY
 from oragent.sandbox.isolation.mechanisms import FORBID
 from tests.processes import bearing

@@ -15,12 +15,8 @@ from urllib.parse import urlsplit
 
 from oragent._base.errors import ConfigError
 from oragent._base.text_format import one_line
-from oragent.sandbox.confined_command import (
-    ProgramAccess,
-    can_restrict_ports,
-    explain_unconfined,
-    wrap_command,
-)
+from oragent.sandbox.confined_command import ProgramAccess, can_restrict_ports, wrap_command
+from oragent.sandbox.confinement_trial import explain_unconfined
 from oragent.search.strategies.agent import CodingAgentSettings
 
 TOKEN_VARIABLE = "ORAGENT_MCP_TOKEN"

@@ -8,6 +8,7 @@ import os
 import re
 import resource
 import signal
+import subprocess
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -53,9 +54,6 @@ class ProcessRow:
 
 def process_table() -> Mapping[int, ProcessRow]:
     """Return all processes by number; empty if ``ps`` fails."""
-    # Systems with ``/proc`` do without it, and start faster.
-    import subprocess
-
     try:
         command = [PROGRAM, "-A", "-o", FIELDS]
         listing = subprocess.run(command, env={}, capture_output=True, text=True, timeout=PATIENCE_S, check=False)

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from oragent._base.errors import ConfigError
 from oragent.api.skills import list_skills
-from oragent.sandbox.confined_command import explain_unconfined
+from oragent.sandbox.confinement_trial import explain_unconfined
 from oragent_benchmarks.skills.benchmark import run_task
 from oragent_benchmarks.skills.command import SkillsBenchRequest, run_bench
 from oragent_benchmarks.skills.tasks import ANSWER, SHOP_FILES, TASKS
