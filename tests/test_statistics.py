@@ -152,6 +152,13 @@ def test_drawn_patterns_of_signs_have_no_interval_at_a_level_that_their_number_c
     assert 1 - 1e-9 <= low < 1.05 < high <= 1.1 + 1e-9
 
 
+def test_a_level_that_the_smallest_p_just_reaches_rejects_nothing() -> None:
+    sample = [1.0, 2.0, 4.0, 3.0, 2.0, 5.0]
+    assert sign_flip_test(sample) == least_p(6) == 1 / 32
+    assert sign_flip_interval(sample, level=1 / 32) is None
+    assert sign_flip_interval(sample, level=1 / 31) is not None
+
+
 def greater(sample: list[float]) -> float | None:
     return sign_flip_test(sample, Alternative.GREATER)
 

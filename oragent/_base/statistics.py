@@ -93,7 +93,7 @@ def sign_flip_interval(
         Ends of the interval of the weighted mean; None for too few pairs, or patterns of signs, to reject anything.
     """
     sample = np.asarray(differences, dtype=float)
-    if len(sample) < pairs_needed(level) or (len(sample) > EXACT and level <= LEAST_DRAWN):
+    if least_p(len(sample)) >= level or (len(sample) > EXACT and level <= LEAST_DRAWN):
         return None
     factors = np.ones(len(sample)) if weights is None else np.asarray(weights, dtype=float)
     scale = np.abs(sample).max() or 1.0
@@ -103,12 +103,10 @@ def sign_flip_interval(
     def is_rejected(shift: float) -> bool:
         return _tail_share(sums[:, 0] - shift * sums[:, 1], len(sample), Alternative.TWO_SIDED) < level
 
-    reach = float(np.abs(sample / scale - mean).max())
     ends = []
     for sign in (-1.0, 1.0):
-        inside, outside = mean, mean + sign * (reach + 1e-9)
-        while not is_rejected(outside):
-            inside, outside = outside, mean + 2.0 * (outside - mean)
+        # Scaled differences are at most 1, so all of them have one sign after this shift.
+        inside, outside = mean, mean + 3.0 * sign
         for _ in range(BISECTIONS):
             middle = (inside + outside) / 2
             if is_rejected(middle):
@@ -199,7 +197,7 @@ def _flip_signs(columns: NDArray[np.float64]) -> NDArray[np.float64]:
     count = len(columns)
     if count <= EXACT:
         bits = (np.arange(2**count)[:, None] >> np.arange(count)) & 1
-        return np.asarray((1 - 2 * bits) @ columns, dtype=float)
+        return (1.0 - 2.0 * bits) @ columns
     rng = np.random.default_rng(0)
     sums = [columns.sum(axis=0)[None]]
     step = max(1, MAX_SIGNS // count)
