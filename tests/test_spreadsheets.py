@@ -79,16 +79,28 @@ def test_merged_headings(merged: str, expected: list[list[str]]) -> None:
 
 
 def add_range(content: bytes, name: str) -> bytes:
+    ranges = f'</sheetData><mergeCells><mergeCell ref="{name}"/></mergeCells>'
+    return change_sheet(content, b"</sheetData>", ranges.encode())
+
+
+def change_sheet(content: bytes, old_text: bytes, new_text: bytes) -> bytes:
+    """The workbook with another text in the file of its first sheet."""
     out = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(out, "w") as new:
         for member in old.namelist():
             data = old.read(member)
-            if member == "xl/worksheets/sheet1.xml":
-                data = data.replace(
-                    b"</sheetData>", f'</sheetData><mergeCells><mergeCell ref="{name}"/></mergeCells>'.encode()
-                )
-            new.writestr(member, data)
+            new.writestr(member, data.replace(old_text, new_text) if member == "xl/worksheets/sheet1.xml" else data)
     return out.getvalue()
+
+
+def test_a_formula_has_the_value_that_was_saved_with_it() -> None:
+    content = save([["a", "b"], [1, "=A2*2"]])
+    saved = change_sheet(content, b"<f>A2*2</f><v></v>", b"<f>A2*2</f><v>2</v>")
+    saved = change_sheet(saved, b"<f>A2*2</f><v />", b"<f>A2*2</f><v>2</v>")
+    assert saved != content
+    assert read(saved) == [["a", "b"], ["1", "2"]]
+    grid = read_workbook(saved).sheets["first"]
+    assert (grid.values[1][1], grid.formulas[1][1]) == (2, "=A2*2")
 
 
 @pytest.mark.parametrize(("limit", "is_filled"), [(5, False), (6, True)])
@@ -105,7 +117,8 @@ def test_merged_ranges_are_filled_up_to_a_number_of_cells(
 
 
 def test_merged_ranges_have_a_largest_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    content = save([["a", "b"], ["x", None], ["y", None]], "A2:B2", "A3:B3")
+    content = save([["a", "b"], ["x", None], ["y", None], [None, "z"]], "A2:B2", "A3:B3")
+    assert read(content) == [["a", "b"], ["x", "x"], ["y", "y"], ["", "z"]]
     monkeypatch.setattr(spreadsheets, "MAX_MERGED", 1)
     assert sum(row[0] == row[1] for row in read(content)) == 1
 
@@ -151,7 +164,7 @@ def test_typed_decimal_commas_are_numbers_beside_cells_with_numbers() -> None:
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        (1e15, "1000000000000000.0"), (1e15 - 1, "999999999999999"), (-3.0, "-3"), (2.5, "2.5"), (True, "TRUE"), (time(3, 4), "03:04:00"),
+        (1e15, "1000000000000000.0"), (1e15 - 1, "999999999999999"), (-3.0, "-3"), (-1e16, "-1e+16"), (2.5, "2.5"), (True, "TRUE"), (time(3, 4), "03:04:00"),
         (datetime(2026, 1, 2), "2026-01-02"), (datetime(2026, 1, 2, 3), "2026-01-02 03:00:00"), (" a\nb ", "a b"), (None, ""),
     ],
 )  # fmt: skip
@@ -209,7 +222,7 @@ def test_what_is_no_workbook_is_refused(content: bytes) -> None:
 
 @pytest.mark.parametrize("place", [0, 4080, 4096])
 def test_entities_at_the_beginning_of_a_part_are_refused(place: int) -> None:
-    content = zipped(**{"xl__workbook.xml": " " * place + "<!ENTITY x>"})
+    content = zipped(**{"xl__workbook.xml": " " * place + "<!ENTITY x>", "xl__sheet.xml": "<x/>"})
     with pytest.raises(TableError) as caught:
         spreadsheets._require_bounded(content)
         raise TableError("entities beyond the beginning")

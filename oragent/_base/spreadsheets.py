@@ -92,7 +92,7 @@ def read_workbook(content: bytes) -> WorkbookGrid:
 def has_merged_cells(content: bytes) -> bool:
     """Return True if any sheet of a workbook has merged cells."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        sheets = [name for name in archive.namelist() if name.startswith("xl/worksheets/") and name.endswith(".xml")]
+        sheets = [name for name in archive.namelist() if name.startswith("xl/worksheets/")]
         return any(MERGED.search(archive.read(name)) for name in sheets)
 
 
@@ -116,7 +116,7 @@ def _require_bounded(content: bytes) -> None:
 def _read_grids(openpyxl: Any, content: bytes) -> WorkbookGrid:
     options = {"read_only": True, "keep_links": False}
     values = openpyxl.load_workbook(io.BytesIO(content), data_only=True, **options)
-    formulas = openpyxl.load_workbook(io.BytesIO(content), data_only=False, **options)
+    formulas = openpyxl.load_workbook(io.BytesIO(content), **options)
     budget = [MAX_CELLS]
     sheets = {}
     names = {("", name.casefold()): str(entry.attr_text) for name, entry in values.defined_names.items()}
@@ -184,13 +184,13 @@ def _fill_merged(grid: list[list[Any]], xml: bytes) -> None:
     for number, match in enumerate(MERGED.finditer(xml)):
         left, right = column_number(match[1]), column_number(match[3])
         top, bottom = int(match[2]) - 1, int(match[4]) - 1
-        if number >= MAX_MERGED or top < header or top >= len(grid) or left >= len(grid[top]) or right - left >= 16_384:
+        if number >= MAX_MERGED or top < header or top >= len(grid) or left >= len(grid[top]):
             continue
         for row in grid[top : bottom + 1]:
             allowed -= right - left + 1
             if allowed < 0:
                 return
-            in_header = top == header and right > left and row is grid[top]
+            in_header = top == header and row is grid[top]
             for at in range(left, min(right, len(row) - 1) + 1):
                 # A merged heading is joined with the line below it.
                 if row[at] is None and not in_header:
