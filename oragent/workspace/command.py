@@ -90,7 +90,7 @@ def ask_question(request: VerbRequest, question: str, console: Console) -> int:
     if not request.has_model:
         # This call refuses links.
         WorkspaceFolder(request.folder).list_files()
-        return VerbCommands(request.folder, console, request.effort, as_json=False).ask("ask", [question])
+        return VerbCommands(request.folder, console, request.effort).ask("ask", [question])
     return _run_verb(request, _begin_verb(request, "ask", question), console)
 
 

@@ -28,6 +28,9 @@ MAIN = 'if __name__ == "__main__":\n    pass\n'
         ({"z/deep/b.py": SOLVES + "import a\n"}, {"a.py": SOLVES + MAIN}),
         ({"z/deep/b.py": SOLVES}, {"a.py": MODEL + MAIN}),
         ({"z/deep/b.py": SOLVES + MAIN}, {"a.py": SOLVES}),
+        # A main program that another one imports is before those that only state a model, or only solve one.
+        ({"z/b.py": SOLVES + MAIN}, {"c.py": "import b\n", "q.py": MODEL}),
+        ({"z/b.py": SOLVES + MAIN}, {"c.py": "import b\np.solve()\n"}),
         ({"b.py": SOLVES}, {"a/a.py": SOLVES}),
         ({"a.py": SOLVES}, {"b.py": SOLVES}),
     ],

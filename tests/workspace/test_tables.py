@@ -68,6 +68,65 @@ def test_numbers_are_read_without_guessing(cell: str, value: float | None) -> No
     assert tables.parse_number(cell) == value
 
 
+@pytest.mark.parametrize(
+    ("name", "unit"),
+    [
+        ("mass [kg]", "kg"), ("mass (t/a) ", "t/a"), ("max_total_mass_kg", "kg"), ("mass kg", "kg"), ("total hours", "hours"), ("kg", None), ("name", None),
+        ("mass_of_loaf", None), ("Mass KG", "KG"),
+    ],
+)  # fmt: skip
+def test_the_unit_of_a_column_is_its_last_word_or_in_brackets(name: str, unit: str | None) -> None:
+    assert tables.column_unit(name) == unit
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "flaw", "more"),
+    [
+        ("a,b\nx,1\ny,2,3\n", 3, "3 cells", False), ("a,b\nx,1\ny\nz\nw\n", 3, "1 cells", True), ("a,b\nx,#REF!\n", 2, "error", False), ("a,b\nx,1\ny,2\na,b\n", 4, "header", False),
+        # Years that follow each other are names, and other numbers are not.
+        ("site,2024,2026\nA,1,2\n", None, "no header", False), ("site,2024,2025\nA,1,2\n", None, "", False), ("site,2024.5\nA,1\n", None, "no header", False),
+        # A second header has a name above every column of numbers.
+        ("shop,mass,cost\nname,kg,EUR\na,1,2\n", 2, "second header", False), ("shop,mass,cost\nname,kg,5\na,1,2\n", None, "", False), ("shop,mass\nname,kg\na,b\n", None, "", False),
+        ("shop,mass\nname,kg\na,\nb,3\n", 2, "second header", False), ("shop,mass\nname,5\na,\nb,3\n", None, "", False),
+    ],
+)  # fmt: skip
+def test_a_flaw_is_found_in_its_line_only(text: str, line: int | None, flaw: str, more: bool) -> None:
+    flaws = tables.read_table(text).flaws
+    assert bool(flaws) is bool(flaw)
+    found = " ".join(flaws)
+    assert flaw in found
+    assert line is None or f"line {line} " in found
+    assert ("more lines" in found) is more
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Parameter_Name,Value\na,1\nb,2\n", []), ("Parameter_Name,Value\na,1\na,2\nb,\n", ["'b'", "'a' twice"]), ("Parameter_Name,Value\na,1\nb\nc,1,2\n", []),
+        ("parameter_name, VALUE ,unit\na,1,kg\n", []), ("Parameter_Name,Amount\na,1\n", None), ("Value,Parameter_Name\n1,a\n", None), ("Parameter_Name\na\n", None),
+    ],
+)  # fmt: skip
+def test_a_table_of_parameters_has_one_value_for_each_name(text: str, words: list[str] | None) -> None:
+    table = tables.read_table(text).table
+    assert table is not None
+    if words is None:
+        with pytest.raises(WorkspaceError):
+            tables.parameter_flaws(table)
+        return
+    flaws = tables.parameter_flaws(table)
+    assert len(flaws) == len(words)
+    assert [word for word in words if word not in " ".join(flaws)] == []
+
+
+def test_a_long_text_is_read_up_to_a_whole_line() -> None:
+    text = "a,b\n" + "x,1\n" * 20
+    reading = tables.read_table(text, 30)
+    assert reading.table is not None
+    assert (len(reading.table.rows), len(reading.notes)) == ((30 - 4) // 4, 1)
+    exact = tables.read_table(text, len(text))
+    assert (exact.table and len(exact.table.rows), exact.notes) == (20, ())
+
+
 def test_a_cell_that_never_ends_is_said() -> None:
     with pytest.raises(WorkspaceError):
         tables.read_table('item\n"' + "x" * 200_000)

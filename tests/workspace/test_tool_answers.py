@@ -1,0 +1,283 @@
+"""Answers of the tools on files, tables, parameters and figures, without a sandbox."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from oragent.llm.model import ToolCall
+from oragent.modelling.capture.program import ProgramOutcome
+from oragent.modelling.solving.model_solving import solve
+from oragent.workspace import tools
+from oragent.workspace.runner import ProgramRun, SolvedModel
+from oragent.workspace.settings import LIMITS
+from oragent.workspace.tools import (
+    ASK_PERSON,
+    MAX_HITS,
+    MAX_LINES,
+    MAX_ROWS,
+    MAX_WRITTEN,
+    SubmissionFindings,
+    ToolSession,
+)
+from tests.workspace.release import put
+from tests.workspace.test_submission import DATA, FIGURES, PROGRAM, Runner, make_model
+
+SOURCE = '[docs/a.md:2 "the oven takes 40"]'
+TABLE = "Parameter_Name,Value,Unit,Context_Description\nflour,100,kg,there [docs/a.md:3]\nprice,4,EUR,of a loaf\n"
+
+
+class FileRunner(Runner):
+    """Runs programs on a folder with some files replaced."""
+
+    limits = LIMITS
+
+    def run(self, folder: Path, program: str, files: Any = None) -> ProgramRun:
+        if not files:
+            return super().run(folder, program)
+        text = files[DATA].decode()
+        figures = dict(line.split(",")[:2] for line in text.splitlines()[1:])
+        milp = make_model(figures)
+        return ProgramRun(ProgramOutcome.ENDED, models=(SolvedModel(milp, solve(milp)),))
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> ToolSession:
+    put(tmp_path, {
+        "docs/a.md": "# Bakery\nEach day the oven takes 40 loaves.\nThere are 100 kg of flour.\nNobody works on 3 Sundays.\n",
+        DATA: TABLE, PROGRAM: "import pulp\n", "src/.keep": "",
+    })  # fmt: skip
+    runner: Any = FileRunner()
+    made = ToolSession(tmp_path, runner, ("src/*", "data/*"), tuple(tools.TOOLS), program=PROGRAM)
+    made.tools = [*made.tools, tools.SET_CELL, tools.WRITE_PARAMETERS, ASK_PERSON]
+    return made
+
+
+def use(session: ToolSession, tool: str, /, **arguments: str) -> str:
+    return session.call_tool(ToolCall("1", tool, arguments))
+
+
+def test_a_file_is_read_by_lines_and_says_how_many_follow(session: ToolSession) -> None:
+    lines = [f"line {at}" for at in range(1, MAX_LINES + 51)]
+    put(session.folder, {"docs/long.md": "\n".join(lines)})
+    for wanted, first, last in (
+        ("", 1, MAX_LINES),
+        ("10-12", 10, 12),
+        ("40-9999", 40, MAX_LINES + 39),
+        (f"{MAX_LINES + 40}-9999", MAX_LINES + 40, MAX_LINES + 50),
+    ):
+        shown = use(session, "read_file", path="docs/long.md", lines=wanted).splitlines()
+        rest = len(lines) - last
+        assert [text.split()[0] for text in shown[: last - first + 1]] == [str(at) for at in range(first, last + 1)]
+        assert [text.split(maxsplit=1)[1] for text in shown[: last - first + 1]] == lines[first - 1 : last]
+        assert shown[last - first + 1 :] == ([f"({rest} more lines)"] if rest else [])
+
+
+def test_a_search_finds_words_in_any_case_up_to_a_limit(session: ToolSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert use(session, "search", text="OVEN") == "docs/a.md:2: Each day the oven takes 40 loaves."
+    assert "nowhere" in use(session, "search", text="oats")
+    assert "empty" in use(session, "search", text="  ")
+    put(session.folder, {"docs/many.md": "rye\n" * (MAX_HITS + 3)})
+    found = use(session, "search", text="rye").splitlines()
+    assert (len(found), found[0], found[-1]) == (MAX_HITS + 1, "docs/many.md:1: rye", "... 3 more")
+    put(session.folder, {"docs/many.md": "rye\n" * MAX_HITS})
+    assert len(use(session, "search", text="rye").splitlines()) == MAX_HITS
+    # A large file is named in place of being searched.
+    size = (session.folder / "docs/a.md").stat().st_size
+    for limit, hits in ((size, True), (size - 1, False)):
+        monkeypatch.setattr(tools, "MAX_SEARCHED", limit)
+        assert ("docs/a.md:2" in use(session, "search", text="oven")) is hits
+        assert ("large: docs/a.md" in use(session, "search", text="oven")) is not hits
+
+
+def test_a_table_is_described_by_its_size_its_gaps_and_its_rows(session: ToolSession) -> None:
+    rows = "".join(f"shop {at},{at}\n" for at in range(1, MAX_ROWS + 6))
+    put(session.folder, {
+        "data/long.csv": f"shop,tons\n{rows}", "data/gaps.csv": "shop,tons,kind\na,1,x\nb,,x\na,1,x\na,,\nc,5,y\nd,5,y\n", "data/ids.csv": "a,b\n1,2\n1,3\n2,4\n2,5\n",
+        "data/semi.csv": "shop;tons\na;1,5\nb;2,5\n", "data/empty.csv": "",
+    })  # fmt: skip
+    shown = use(session, "show_table", path="data/long.csv").splitlines()
+    assert shown[0] == f"{MAX_ROWS + 5} rows, 2 columns"
+    assert shown[-2] == f"shop {MAX_ROWS},{MAX_ROWS}"
+    assert "5 more rows" in shown[-1]
+    gaps = use(session, "show_table", path="data/gaps.csv")
+    assert "1 rows repeat an earlier one" in gaps
+    assert "column tons: 2 empty cells, in row 2, 4" in gaps
+    assert "column kind: 1 empty cells, in row 4" in gaps
+    assert "shop occurs in several rows for a" in gaps
+    # A first column that mostly repeats is none of identifiers.
+    assert "occurs in several" not in use(session, "show_table", path="data/ids.csv")
+    assert "more rows" not in gaps
+    other = use(session, "show_table", path="data/semi.csv")
+    assert "read_table('data/semi.csv')" in other
+    assert other.endswith("a,1.5\nb,2.5")
+    assert "read_table" not in gaps
+    assert "empty" in use(session, "show_table", path="data/empty.csv")
+
+
+def test_files_are_written_within_limits_and_keep_their_line_ends(session: ToolSession) -> None:
+    assert use(session, "write_file", path="src/a.py", text="a\nb\n") == "src/a.py has 3 lines now"
+    assert use(session, "write_file", path="src/a.py", text="x" * MAX_WRITTEN).startswith("src/a.py has 1 ")
+    assert (session.folder / "src/a.py").read_text() == "x" * MAX_WRITTEN + "\n"
+    for path, text in (("src/a.py", "x" * (MAX_WRITTEN + 1)), ("src/a.py", "a\0b"), ("data/a.xlsx", "a")):
+        assert use(session, "write_file", path=path, text=text).startswith("write_file: ")
+    (session.folder / "src/w.py").write_bytes(b"a = 1\r\nb = 2\r\n")
+    edits = "<<<<<<< SEARCH\na = 1\n=======\na = 5\n>>>>>>> REPLACE\n"
+    assert use(session, "edit", path="src/w.py", edits=edits) == "src/w.py is changed"
+    assert (session.folder / "src/w.py").read_bytes() == b"a = 5\r\nb = 2\r\n"
+    assert use(session, "edit", path="data/a.xlsx", edits=edits).startswith("edit: ")
+    assert use(session, "delete_file", path="src/w.py") == "src/w.py is deleted"
+    assert not (session.folder / "src/w.py").exists()
+    # Files of oragent itself are not shown.
+    put(session.folder, {"run.db": "", ".oragent/run.json": "{}", "answers/a.md": "x"})
+    listed = use(session, "list_files")
+    assert "You may write: src/*, data/*" in listed
+    assert "docs/a.md (" in listed
+    assert not any(name in listed for name in ("run.db", ".oragent"))
+    session.writable = ()
+    assert "You may write: nothing" in use(session, "list_files")
+    assert "may not be written" in use(session, "write_file", path="src/a.py", text="a")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "written"),
+    [
+        ({"name": "oven", "value": "40", "source": SOURCE, "unit": "loaves", "meaning": "a day"}, "oven,40,loaves,a day [docs/a.md:2]"),
+        ({"name": "oven", "value": "-40", "source": SOURCE}, "oven,-40,,[docs/a.md:2]"),
+        # A figure that the line does not state, no citation of one line, no number, no name.
+        ({"name": "oven", "value": "41", "source": SOURCE}, None), ({"name": "oven", "value": "40", "source": "the text"}, None),
+        ({"name": "oven", "value": "40", "source": f"{SOURCE} {SOURCE.replace(':2', ':1')}"}, None), ({"name": "oven", "value": "forty", "source": SOURCE}, None),
+        ({"name": " ", "value": "40", "source": SOURCE}, None), ({"name": "oven", "value": "40", "source": SOURCE.replace("takes", "gives")}, None),
+        ({"name": "oven", "value": "100", "source": f"[{DATA}, row flour, column Value = 100]"}, None),
+    ],
+)  # fmt: skip
+def test_a_parameter_is_written_if_its_line_states_it(
+    session: ToolSession, arguments: dict[str, str], written: str | None
+) -> None:
+    answer = use(session, "write_parameters", **arguments)
+    text = (session.folder / DATA).read_text()
+    assert text == (TABLE if written is None else f"{TABLE}{written}\n")
+    assert answer.startswith("write_parameters: ") is (written is None)
+
+
+def test_a_known_parameter_is_changed_and_keeps_what_is_not_given(session: ToolSession) -> None:
+    answer = use(session, "write_parameters", name="flour", value="40", source=SOURCE)
+    assert "flour = 40 now" in answer
+    assert "flour,40,kg,[docs/a.md:2]\n" in (session.folder / DATA).read_text()
+    assert "already" in use(session, "write_parameters", name="flour", value="40", source=SOURCE)
+    # A table without such a file begins with its titles.
+    (session.folder / DATA).unlink()
+    use(session, "write_parameters", name="oven", value="40", source=SOURCE)
+    assert (
+        session.folder / DATA
+    ).read_text() == "Parameter_Name,Value,Unit,Context_Description\noven,40,,[docs/a.md:2]\n"
+
+
+@pytest.mark.parametrize(
+    ("cell", "value", "is_set"),
+    [
+        (f"{DATA}[price, Value]", "5", True), (f"{DATA}[flour, Unit]", "t", True),
+        # A figure with a source stays what its line states.
+        (f"{DATA}[flour, Value]", "90", False), (f"{DATA}[flour, Value]", "100.0", True), ("docs/a.md[a, b]", "3", False), ("data/none.csv[a, b]", "3", False),
+    ],
+)  # fmt: skip
+def test_a_cell_is_set_unless_a_source_states_it(session: ToolSession, cell: str, value: str, is_set: bool) -> None:
+    answer = use(session, "set_cell", cell=cell, value=f" {value} ")
+    assert answer.endswith(f"is {value} now") is is_set
+    assert ((session.folder / DATA).read_text() != TABLE) is is_set
+
+
+def test_a_submission_is_checked_until_it_repeats_its_errors(session: ToolSession) -> None:
+    findings = [
+        SubmissionFindings(("e1",), ("w1",)),
+        SubmissionFindings((), ("w1", "w2")),
+        SubmissionFindings((), ("w1", "w2")),
+    ]
+    given: list[str] = []
+
+    def check(path: str) -> SubmissionFindings:
+        given.append(path)
+        return findings[len(given) - 1]
+
+    session.check = check
+    assert "path" in use(session, "submit")
+    first = use(session, "submit", path=f"./{PROGRAM}")
+    assert "- e1" in first
+    assert "- w1" in first
+    assert "again" not in first
+    second = use(session, "submit", path=PROGRAM)
+    # A warning is told once.
+    assert "- w2" in second
+    assert "w1" not in second
+    assert "again" in second
+    assert not session.has_ended
+    assert use(session, "submit", path=PROGRAM, answer="a") == "done"
+    assert (session.submitted, given, session.has_ended) == ({"path": PROGRAM, "answer": "a"}, [PROGRAM] * 3, True)
+    stuck = ToolSession(session.folder, session.runner, ("src/*",), check=lambda path: SubmissionFindings(("e",)))
+    assert use(stuck, "submit", path=PROGRAM) != "done"
+    assert use(stuck, "submit", path=PROGRAM) == "done"
+    # With the last call, warnings do not hold up a submission.
+    last = ToolSession(
+        session.folder, session.runner, ("src/*",), check=lambda path: SubmissionFindings((), ("w",)), max_calls=1
+    )
+    assert use(last, "submit", path=PROGRAM) == "done"
+
+
+def test_an_answer_is_submitted_with_references_that_can_be_filled(session: ToolSession) -> None:
+    session.writable = ()
+    assert "answer" in use(session, "submit", answer="  ")
+    use(session, "query", line="solve")
+    problem = use(session, "submit", answer="It earns {r9.objective}.")
+    assert problem.startswith("not submitted:")
+    assert session.submitted is None
+    # The same again is accepted, as the agent cannot do better.
+    assert use(session, "submit", answer="It earns {r9.objective}.") == "done"
+    filled = session.fill_answer(
+        'It earns {r1.objective}, from 7 shops and 40 loaves [docs/a.md:2 "takes 40"], of 100 asked.', "What of 100?"
+    )
+    assert "400" in filled
+    assert filled.count('[docs/a.md:2 "takes 40"]') == 1
+    marked = session.fill_answer("There are 17 shops.", "What?")
+    assert marked != "There are 17 shops."
+    assert session.fill_answer("There are 17 shops.", "What of 17?") == "There are 17 shops."
+    unasked = ToolSession(session.folder, session.runner)
+    assert unasked.fill_answer("There are 17 shops.", "What?") == "There are 17 shops."
+    assert unasked.fill_answer("No figure.", "What?") == "No figure."
+
+
+def test_a_query_changes_the_model_or_cells_of_the_last_program(session: ToolSession) -> None:
+    assert "400" in use(session, "query", line="solve")
+    changed = use(session, "query", line=f"{DATA}[flour, Value] = 50; {DATA}[price, Value] = 5")
+    assert "objective 250" in changed
+    assert changed.endswith("before the change: objective 400")
+    assert (session.folder / DATA).read_text() == TABLE
+    alone = ToolSession(session.folder, session.runner)
+    assert "run a program" in use(alone, "query", line=f"{DATA}[flour, Value] = 50")
+    assert "no model" in use(alone, "query", line="solve")
+    put(session.folder, {"src/broken.py": "broken"})
+    use(alone, "run", path="./src/broken.py")
+    assert use(alone, "query", line=f"{DATA}[flour, Value] = 50").endswith("objective none")
+    use(session, "run", path=PROGRAM)
+    assert session.last_run is not None
+    assert session.last_run.objective == 400.0
+    assert FIGURES["flour"] == "100"
+
+
+def test_the_person_answers_in_order_and_then_is_asked(session: ToolSession) -> None:
+    session.person_answers = ("First.", "Second.")
+    assert use(session, "ask_person", question="One?").endswith("First.")
+    assert use(session, "ask_person", question="Two?").endswith("Second.")
+    assert "empty" in use(session, "ask_person", question=" ")
+    assert not session.has_ended
+    use(session, "ask_person", question="Three?")
+    assert (session.question, session.has_ended) == ("Three?", True)
+
+
+def test_calls_are_counted_and_wrong_ones_are_answered(session: ToolSession) -> None:
+    assert "no tool" in use(session, "none")
+    assert "cannot be read" in session.call_tool(ToolCall("1", "list_files", {}, "no JSON"))
+    session.max_calls = 3
+    assert not use(session, "list_files").startswith("no call")
+    assert not session.has_ended
+    assert use(session, "list_files").startswith("no call")
+    assert (session.calls, session.has_ended) == (4, True)
