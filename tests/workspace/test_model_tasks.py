@@ -11,6 +11,7 @@ from scipy.optimize import linprog
 
 from oragent._base.errors import ConfigError, ModellingError, WorkspaceError
 from oragent.modelling.capture.program import ProgramOutcome
+from oragent.modelling.data.features import FurtherObjective, ModelFeatures
 from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.model_records import Objective, Row, Variable
 from oragent.modelling.data.model_values import Relation, Sense
@@ -117,6 +118,44 @@ def test_of_two_differences_each_row_has_its_own_effect(tmp_path: Path) -> None:
         ("sold", "added"): pytest.approx(optimum(limits) - optimum(without)),
         ("oven", "removed"): pytest.approx(optimum(without) - optimum()),
     }
+
+
+def test_a_family_of_rows_is_dropped_as_a_whole(tmp_path: Path) -> None:
+    sold = {f"sold[{name}]": ({name: 1.0}, 20.0) for name in ("rye", "wheat")}
+    result = compare_models(
+        state(tmp_path / "old", make_model()), state(tmp_path / "new", make_model({**LIMITS, **sold}))
+    )
+    (entry,) = [entry for entry in result.entries if entry.of == "rows"]
+    assert (entry.name, entry.members, entry.change) == ("sold", 2, "added")
+    assert entry.effect is not None
+    assert entry.effect.value == pytest.approx(optimum({**LIMITS, **sold}) - optimum())
+    # Of a part of a family there is no such effect.
+    part = {"sold[rye]": sold["sold[rye]"]}
+    parts = compare_models(
+        state(tmp_path / "part", make_model({**LIMITS, **part})),
+        state(tmp_path / "all", make_model({**LIMITS, **sold})),
+    )
+    assert all(entry.effect is None for entry in parts.entries if entry.of == "rows")
+
+
+@pytest.mark.parametrize(("limit", "holds"), [(40.0, True), (30.0, False)])
+def test_each_of_several_objectives_is_compared(tmp_path: Path, limit: float, holds: bool) -> None:
+    """Wheat comes first, of which 60 are made; then rye, up to its limit."""
+
+    def make(oven: float) -> IndexedModel:
+        limits = {"sold": ({"wheat": 1.0}, 60.0), "oven": ({"rye": 1.0}, oven)}
+        goal = FurtherObjective("wheat", {"wheat": 1.0}, Sense.MAXIMIZE, priority=1)
+        return make_model(limits).with_records(objective=Objective({"rye": 1.0}), features=ModelFeatures(goals=(goal,)))
+
+    old, new = state(tmp_path / "old", make(40.0)), state(tmp_path / "new", make(limit))
+    run = run_model(old)
+    assert [(stage.optimum.value, stage.sense) for stage in run.stages] == [(60.0, "maximize"), (40.0, "maximize")]
+    result = compare_models(old, new)
+    assert [(stage.before.value, stage.after.value) for stage in result.stages] == [(60.0, 60.0), (40.0, limit)]
+    verified = verify_revision(old, new, [])
+    assert verified.stages == result.stages
+    assert verified.preservation is not None
+    assert (verified.ok, verified.preservation.holds, verified.preservation.former.value) == (holds, holds, 60.0)
 
 
 def test_lines_end_with_the_status_of_the_last_solve(tmp_path: Path) -> None:
@@ -250,6 +289,7 @@ def test_a_program_that_fails_with_former_values_is_not_preserved(tmp_path: Path
     result = verify_revision(old, new, [], open_model=open_model)
     assert result.preservation is not None
     assert (result.ok, result.preservation.holds, result.preservation.objective.value) == (False, False, None)
+    assert "no" in result.preservation.reason
     assert result.preservation.former.value == pytest.approx(optimum())
 
 
@@ -290,6 +330,7 @@ def test_a_run_has_the_result_of_its_last_model(tmp_path: Path) -> None:
     figure = result.objective
     assert (figure.value, figure.low, figure.high, figure.unit) == (*[pytest.approx(optimum())] * 3, "EUR")
     assert (result.warnings, result.revision.framework, result.limits.seconds) == (("a note",), "pulp 3", 30.0)
+    assert (result.revision.name, result.revision.program) == (".", "model.json")
     # Within a gap, the interval ends at the bound; without a bound it has no ends.
     gap = Solution(FEASIBLE, objective=300.0, bound=350.0, gap=1 / 6)
     cut = ProgramRun(ProgramOutcome.TIME, models=(SolvedModel(make_model(), gap, note="cut"),))

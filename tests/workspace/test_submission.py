@@ -133,7 +133,9 @@ def test_planned_edits_that_are_missing_are_errors_and_others_warnings(tmp_path:
 def test_a_revision_says_in_its_documents_what_it_changes(
     tmp_path: Path, files: dict[str, str], edits_documents: bool, warned: bool
 ) -> None:
-    old, new = write_folder(tmp_path / "old", FIGURES), write_folder(tmp_path / "new", FIGURES, **files)
+    rest = {"docs/c.md": "The rest.\n"}
+    old = write_folder(tmp_path / "old", FIGURES, **rest)
+    new = write_folder(tmp_path / "new", FIGURES, **rest, **files)
     base = {path: file.read_text() for path, file in old.list_files().items()}
     made = RevisionCheck(Runner(), new, base, old=old, edits_documents=edits_documents)  # type: ignore[arg-type]
     assert bool(made(PROGRAM).warnings) is warned
