@@ -174,3 +174,9 @@ def test_the_page_shows_what_is_in_force_and_what_was_taken_back(
     # Of many versions the last ones are shown.
     monkeypatch.setattr(pages, "MAX_VERSIONS", 2)
     assert re.findall(r"<h3>([^<]*)</h3>", render_page(folder).partition("<h2>Versions")[2]) == titles[:2]
+
+
+def test_a_page_of_a_folder_without_versions_begins_none(tmp_path: Path) -> None:
+    put(tmp_path, {"docs/a.md": "# Bakery\n"})
+    assert "<dt>versions</dt><dd>0</dd>" in render_page(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["docs"]

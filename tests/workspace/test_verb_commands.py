@@ -177,7 +177,8 @@ def test_a_revision_has_one_source(
     home: Path, verbs: Verbs, request_file: bool, feedback: bool, accept: bool, refused: bool, error: type | None
 ) -> None:
     (home.parent / "request.md").write_text("Fewer loaves.\n")
-    verbs.finish("revise-1", refused=True)
+    verbs.finish("revise-0", refused=not refused)
+    verbs.finish("revise-1", refused=not refused)
     verbs.finish("build-1", refused=True)
     verbs.finish("revise-2", refused=refused)
     verbs.end = (REVISION, "", "")
@@ -254,6 +255,8 @@ def test_a_workspace_is_shown_with_its_verbs_and_what_was_cut_off(
     verbs.finish("revise-1", written=False, end="gave up")
     code, lines = said(lambda console: command.show_workspace(home, console))
     assert (code, lines[0]) == (0, "program: src/bakery.py")
+    # Showing writes nothing.
+    assert not (home / ".git").exists()
     assert lines[1:4] == [
         "build-1: taken back, model solved: optimal",
         "ask-1: Rye binds. Always.",
