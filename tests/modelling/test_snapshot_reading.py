@@ -81,6 +81,7 @@ def test_texts_have_a_largest_length_and_no_half_characters() -> None:
 # A limit, its number, and a snapshot that reaches it.
 LIMITS: list[tuple[str, int, dict]] = [
     ("MAX_MEMBERS", 3, {}),
+    ("MAX_MEMBERS", 3, {"rows": ["r", "s", "t"], "starts": [0, 2, 3, 3], "row_low": [0] * 3, "row_high": [1] * 3, "column_keys": [], "columns": list("xyz")}),
     ("MAX_MEMBERS", 4, {"sets": {"s": list("abcd")}}),
     ("MAX_ENTRIES", 3, {}),
     ("MAX_KEY_LABELS", 2, {}),
@@ -198,6 +199,10 @@ def test_parts_that_recorders_add() -> None:
         made = Snapshot("x")
         made.add_quadratic_row("s", {0: 1.0}, [quadratic_term(0, 1, 2)], low, high)
         assert [(part["name"], part["relation"], part["rhs"]) for part in made.features["quadratic_rows"]] == expected
+        squares = [{"first": 0, "second": 1, "value": 2.0}]
+        assert all(
+            (part["terms"], part["quadratic"]) == ({0: 1.0}, squares) for part in made.features["quadratic_rows"]
+        )
     assert [without_huge(value) for value in (9e19, 1e20, -9e19, -1e20, 3)] == [9e19, INF, -9e19, -INF, 3.0]
     made = Snapshot("x", constant=np.float64(2.0), name=np.int64(3))  # type: ignore[arg-type]
     assert (as_data(made)["constant"], as_data(made)["name"]) == (2.0, 3)
