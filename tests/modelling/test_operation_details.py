@@ -10,13 +10,14 @@ import pytest
 from oragent._base.errors import ModellingError
 from oragent.modelling.data.arrays import Arrays, Sparse
 from oragent.modelling.data.builder import IndexedModelBuilder
+from oragent.modelling.data.features import ModelFeatures, QuadraticTerm
 from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.model_records import Objective, Row, Variable
 from oragent.modelling.data.model_values import Relation, Sense, VariableKind
 from oragent.modelling.data.names import group_by_names
 from oragent.modelling.data.solution import SolveStatus
 from oragent.modelling.files.model_files import write
-from oragent.modelling.operations import ModelSession, SolveLimits
+from oragent.modelling.operations import ModelSession, SolveLimits, conflicting, state
 from oragent.modelling.operations.outcomes import (
     Outcome,
     OutcomePool,
@@ -30,6 +31,7 @@ from oragent.modelling.operations.outcomes import (
 from oragent.modelling.operations.points import parse_csv, parse_json, parse_output, read_solution
 from oragent.modelling.operations.results import Figure
 from oragent.modelling.operations.slices import find_label, fold, nearest_names, same_figures
+from oragent.modelling.operations.stages import limit_objective
 from oragent.modelling.operations.state import figure_difference, is_decided
 from tests.modelling import indexed_models as models
 from tests.modelling.shops import COLUMNS, fixed_shop
@@ -363,8 +365,9 @@ def test_descriptions_of_families_and_sets() -> None:
     again = session.ask("describe")
     assert {family.name: family.form for family in again.families}["batch"] == "binary"
     assert again.scenarios == ("base", "small")
-    session.ask("lower(batch) = -1")
-    assert session.ask("describe batch").families[0].form == "integer"
+    for line in ("lower(batch) = -1", "undo", "upper(batch) = 2"):
+        session.ask(line)
+        assert (session.ask("describe batch").families[0].form == "integer") is (line != "undo")
     whole = replace(fixed_shop(1).model(), integer=np.array([True, False, True, True, True]))
     assert ModelSession(whole).ask("describe make").families[0].form == "mixed"
 
@@ -632,3 +635,139 @@ def test_each_verified_file_says_what_it_is(tmp_path: Path) -> None:
     result = session.ask('verify "p.json"')
     assert (result.feasible, result.difference) == (False, Figure(unit="EUR"))
     assert [breach.name for breach in result.breaches] == ["need"]
+
+
+def test_a_study_keeps_few_models_and_computes_the_others_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = ["need += 1", "tie += 1", "make[a] <= 3", "batch >= 1"]
+    truths = []
+    for count in range(5):
+        alone = shop()
+        alone.run(lines[:count])
+        truths.append(alone.ask("solve").objective.value)
+    for constants, most in (({"KEPT_MODELS": 3}, 3), ({"KEPT_MODELS": 1}, 2), ({"KEPT_NONZEROS": 60}, 3)):
+        with monkeypatch.context() as patch:
+            for name, value in constants.items():
+                patch.setattr(state, name, value)
+            session = shop()
+            for line, truth in zip(lines, truths[1:], strict=True):
+                session.ask(line)
+                assert session.ask("solve").objective.value == pytest.approx(truth)
+                assert len(session.study._models) <= most
+            assert len(session.study._models) == most
+            assert session.study.scenario(session.study.changes) is session.study.present
+            for truth in truths[3::-1]:
+                session.ask("undo")
+                assert session.ask("solve").objective.value == pytest.approx(truth)
+
+
+def test_a_conflict_that_is_not_reduced_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = shop()
+    session.ask("need = 99")
+    found = session.ask("conflict")
+    assert (found.irreducible, found.warnings) == (True, ())
+    find = conflicting.find_conflict
+    monkeypatch.setattr(
+        conflicting, "find_conflict", lambda *args, **named: replace(find(*args, **named), irreducible=False)
+    )
+    again = session.ask("conflict")
+    assert (again.irreducible, len(again.warnings)) == (False, 1)
+    refused(shop(), "conflict")
+
+
+@pytest.mark.parametrize("word", ["most", "least"])
+def test_an_extreme_near_an_optimum_that_is_not_proven_has_two_ends(word: str) -> None:
+    session = ModelSession(models.lots(), SolveLimits(gap=0.3, nodes=1))
+    assert session.ask("solve").status == "feasible"
+    figure = session.ask(f"{word} sum setup within 500").figure
+    assert None not in (figure.low, figure.high)
+    exact = ModelSession(models.lots()).ask(f"{word} sum setup within 500").figure.value
+    assert figure.low - 1e-6 <= exact <= figure.high + 1e-6
+
+
+@pytest.mark.parametrize(("first", "second"), [("waste", "profit"), ("profit", "waste")])
+def test_values_are_those_of_the_last_objective(first: str, second: str) -> None:
+    numbers = fixed_shop(1, gains=False)
+    session = numbers.session()
+    session.ask(f"objective {first} within 2 then {second}")
+    optimum = session.ask("solve").stages[1].optimum.value
+    point = session.study.point(session.study.present)
+    worth = {"profit": numbers.worth(point), "waste": float(numbers.waste @ point)}
+    assert worth[second] == pytest.approx(optimum)
+    values = {member.name: member.value.value for member in session.ask("value variables").members}
+    assert values == {
+        name: pytest.approx(value) for name, value in zip(COLUMNS, point, strict=True) if abs(value) > 1e-9
+    }
+
+
+def test_why_says_what_cannot_be_forced() -> None:
+    session = shop(gains=False)
+    assert session.ask("why make[a]").warnings == ()
+    session.ask("make[a] = 1")
+    fixed = session.ask("why make[a]")
+    assert (fixed.forced, fixed.difference, len(fixed.warnings)) == ("", None, 1)
+    session = shop(gains=False)
+    session.ask("row all: make[a] >= 2")
+    forced = session.ask("why make[a]")
+    assert (forced.forced, forced.difference, len(forced.warnings)) == ("make[a] <= 1", None, 1)
+
+
+def test_only_rows_whose_duals_are_not_unique_are_solved_again() -> None:
+    def binding(rhs: float) -> dict[str, tuple[str, bool]]:
+        rows = [Row("cap", {"x": 1}, Relation.AT_MOST, 2), Row("both", {"x": 1, "y": 1}, Relation.AT_MOST, rhs)]
+        goal = Objective({"x": 2, "y": 1})
+        flat = IndexedModel.from_records([Variable("x"), Variable("y")], rows, goal, Sense.MAXIMIZE)
+        members = ModelSession(group_by_names(flat)).ask("binding").members
+        return {member.name: (member.uniqueness, member.price_up is not None) for member in members}
+
+    assert binding(3.0) == {"cap": ("unique", False), "both": ("unique", False)}
+    assert binding(2.0) == {"cap": ("not unique", True), "both": ("not unique", True)}
+
+
+def test_an_exception_between_other_indices_is_split_by_their_number() -> None:
+    session = ModelSession(models.transport())
+    for short, long in (
+        ("* except Lyon, Paris, *", "* except {Lyon}, Paris, *"),
+        ("*, * except Paris, wk2", "*, * except {Paris}, wk2"),
+        ("* except Lyon, Sued, Paris, wk1..wk2", "* except {Lyon, Sued}, Paris, wk1..wk2"),
+    ):
+        found = [session.ask(f"data ship[{indices}]").members for indices in (short, long)]
+        assert found[0] == found[1]
+        assert found[0]
+
+
+@pytest.mark.parametrize(
+    ("first", "step", "expected"),
+    [
+        (1e6, 0.9e-3, 0.0),
+        (1e6, 1.1e-3, 1.1e-3),
+        (-1e6, -0.9e-3, 0.0),
+        (0.0, 0.9e-9, 0.0),
+        (0.0, 1.1e-9, 1.1e-9),
+        (0.0, -2.0, -2.0),
+    ],
+)
+def test_a_difference_of_optima_below_their_last_digits_is_none(first: float, step: float, expected: float) -> None:
+    model = fixed_shop(1).model()
+    before, after = (
+        state.ModelScenario((), model, known(line_model(), OPTIMAL, value, value)) for value in (first, first + step)
+    )
+    assert state.difference(before, after).value == pytest.approx(expected, rel=1e-3, abs=1e-15)
+
+
+@pytest.mark.parametrize("limit", [0.5, 1000.0, -1000.0])
+@pytest.mark.parametrize("sense", Sense)
+def test_a_limit_on_an_objective_leaves_room_for_its_last_digits(sense: Sense, limit: float) -> None:
+    by = line_model(2.0, sense=sense, constant=3.0)
+    limited = limit_objective(line_model(), by, limit)
+    assert limited.matrix.to_dense().tolist() == [[1.0], [2.0]]
+    room = 1e-9 * max(1.0, abs(limit))
+    low, high = limited.row_low[-1] + 3.0, limited.row_high[-1] + 3.0
+    if sense is Sense.MINIMIZE:
+        assert (low, high - limit) == (-INF, pytest.approx(room, rel=1e-3))
+    else:
+        assert (limit - low, high) == (pytest.approx(room, rel=1e-3), INF)
+    squares = ModelFeatures(quadratic=(QuadraticTerm(0, 0, 1.0),))
+    (row,) = limit_objective(line_model(), replace(by, features=squares), limit).features.quadratic_rows
+    assert (dict(row.terms), row.quadratic) == ({0: 2.0}, squares.quadratic)
+    assert row.relation is (Relation.AT_MOST if sense is Sense.MINIMIZE else Relation.AT_LEAST)
+    assert sense.sign * (row.rhs - limit + 3.0) == pytest.approx(room, rel=1e-3)
