@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Self
 
 import numpy as np
 
@@ -35,10 +34,6 @@ class LinearExpression:
         """Return True if any variable occurs."""
         return bool((self.columns >= 0).any())
 
-    def scaled(self, factor: float) -> Self:
-        """Return a multiple."""
-        return replace(self, values=self.values * factor)
-
     def plus(self, after: "LinearExpression") -> "LinearExpression":
         """Return the sum by key. An expression with a single key is added to all."""
         if self.sets != after.sets:
@@ -64,7 +59,7 @@ class LinearExpression:
 
     def minus(self, after: "LinearExpression") -> "LinearExpression":
         """Return the difference by key."""
-        return self.plus(after.scaled(-1.0))
+        return self.plus(replace(after, values=-after.values))
 
     def repeated(self, sets: tuple[str, ...], keys: Keys) -> "LinearExpression":
         """Return a single expression repeated for each of these keys."""

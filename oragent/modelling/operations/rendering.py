@@ -32,11 +32,7 @@ def render_reference(reference: ops.MemberReference) -> str:
 
 def number_text(value: float) -> str:
     """Return the text of a number that reads back equal."""
-    if math.isinf(value):
-        return "inf" if value > 0 else "-inf"
-    if value == int(value) and abs(value) < 1e15:
-        return str(int(value))
-    return repr(value)
+    return str(int(value)) if abs(value) < 1e15 and value == int(value) else repr(value)
 
 
 def _index(index: ops.Index) -> str:

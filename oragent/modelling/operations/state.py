@@ -123,7 +123,8 @@ class ModelStudy:
             hint = "ask 'conflict' or 'repair'" if outcome.status is SolveStatus.INFEASIBLE else "add a bound or a row"
             raise ModellingError(f"the model is {outcome.status}, so there are no values: {hint}")
         point = self.last_point(scenario)
-        return outcome.point if point is None else point
+        assert point is not None
+        return point
 
     def stages(self, scenario: ModelScenario) -> tuple[StageOutcome, ...]:
         """Solve the objectives of a scenario in order of priority."""
