@@ -411,7 +411,7 @@ def _sort_entries(
     rows: Positions, columns: Positions, entries: LinkedVector, width: int
 ) -> tuple[Positions, Positions, LinkedVector]:
     """Return entries sorted by row and column; entries with the same position are summed."""
-    places, inverse = np.unique(rows * max(width, 1) + columns, return_inverse=True)
+    places, inverse = np.unique(rows * width + columns, return_inverse=True)
     base = np.bincount(inverse, entries.base, len(places)).astype(float)
     links = Links(inverse[entries.links.places].astype(np.int64), entries.links.cells, entries.links.factors)
-    return places // max(width, 1), places % max(width, 1), LinkedVector(base, links)
+    return places // width, places % width, LinkedVector(base, links)
