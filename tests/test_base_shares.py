@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
-from oragent._base.budget import apportion
-from oragent._base.protocol import ERROR, Failure, Status, is_finite, parse
+from oragent._base.budget import Budget, apportion
+from oragent._base.protocol import ERROR, Failure, Result, Status, format_result, is_finite, parse
 from oragent._base.racing import BEHAVIOUR, BY_INSTANCE, displayed_metrics, read_instance_values
 from oragent._base.settings import STRICT, explain_validation_error
 from oragent._base.spreadsheets import workbook_text
@@ -64,6 +64,10 @@ def test_a_rejected_block_says_what_stands_there() -> None:
     assert isinstance(failure, Failure)
     assert failure.status is Status.REJECTED
     assert failure.message
+    for value, shown in (("'x'", "'x'"), ("'" + "y" * 99 + "'", "y..."), ("0x1" + "0" * 9000, "too long")):
+        broken = parse(format_result(Result({}, None, 1.0)).replace("\n1.0", f"\n{value}"))
+        assert isinstance(broken, Failure)
+        assert shown in broken.message
 
 
 @dataclass(config=STRICT)
@@ -96,6 +100,30 @@ def test_a_wrong_setting_is_named_with_its_key(tree: dict[str, object], parts: t
     assert "\n" not in text
     for part in parts:
         assert part in text
+
+
+@dataclass(config=STRICT)
+class Limited:
+    budget: Budget | None = None
+
+
+def explain(tree: object, schema: type) -> str:
+    with pytest.raises(ValidationError) as caught:
+        TypeAdapter(schema).validate_python(tree)
+    return explain_validation_error(caught.value, schema)
+
+
+def test_an_error_about_several_keys_is_that_of_the_class() -> None:
+    text = explain({"until": "both"}, Budget)
+    assert text.startswith("until: both needs")
+    assert explain({"budget": {"until": "both"}}, Limited).startswith("budget")
+    assert explain({"budget": {"until": "both"}}, Limited).endswith(text)
+    assert "'evaluations'" in explain({"evaluations": 0}, Budget)
+
+
+@pytest.mark.parametrize(("key", "value", "is_comma"), [("a b", None, True), ("ab", None, False), ("a b", 3, False)])
+def test_words_behind_a_comma_are_no_key(key: str, value: object, is_comma: bool) -> None:
+    assert ("comma" in explain({"title": "x", key: value}, Outer)) is is_comma
 
 
 def test_a_value_without_text_is_told_apart_from_a_number() -> None:

@@ -72,6 +72,8 @@ def test_the_file_system_of_a_folder_is_that_of_its_mount_point(mounts: list[str
     escaped = str(top).replace(" ", "\\040")
     table = tmp_path / "mounts"
     table.write_text("".join(f"device {line.format(top=escaped)} rw 0 0\n" for line in mounts))
+    # A name in another encoding says nothing about the others.
+    table.write_bytes(b"device /\xff ext4 rw 0 0\n" + table.read_bytes())
     assert network_file_system(top / "run", table) == kind
     assert network_file_system(top / "run", tmp_path / "none") == ""
 

@@ -8,7 +8,15 @@ from collections.abc import Iterator
 import pytest
 
 from oragent._base import frames
-from oragent._base.frames import ConnectionClosed, receive_bytes, receive_message, send_message, stream_bytes
+from oragent._base.frames import (
+    ConnectionClosed,
+    pack_message,
+    receive_bytes,
+    receive_message,
+    send_message,
+    stream_bytes,
+    take_body,
+)
 
 
 @pytest.fixture
@@ -44,6 +52,16 @@ def test_descriptors_arrive_with_their_message(pair: tuple[socket.socket, socket
     assert os.read(reading, 99) == b"through"
     for descriptor in (reading, writing, received):
         os.close(descriptor)
+
+
+def test_a_frame_is_taken_once_it_is_whole() -> None:
+    frame = pack_message({"a": 1})
+    buffer = bytearray()
+    for byte in frame:
+        assert take_body(buffer) is None
+        buffer.append(byte)
+    buffer += frames.HEAD.pack(0)
+    assert (take_body(buffer), take_body(buffer), buffer) == (frame[frames.HEAD.size :], b"", b"")
 
 
 @pytest.mark.parametrize("size", [0, 3, (1 << 18) - 1, 1 << 18, (1 << 18) * 3 + 7])

@@ -117,7 +117,7 @@ def explain_validation_error(problem: ValidationError, schema: type) -> str:
     if error["type"] in ("missing", "missing_argument"):
         return f"key {key!r} is missing"
     # An error that a dataclass raised, about several keys.
-    if error["type"] == "value_error" and "ctx" in error:
+    if error["type"] == "value_error":
         if key:
             return f"{key}: {error['ctx']['error']}"
         return str(error["ctx"]["error"])
