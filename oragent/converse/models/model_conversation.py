@@ -184,7 +184,7 @@ class ModelConversation:
                     results.append(self.workbench.ask(line))
                 except OragentError as problem:
                     notes.append(str(problem))
-                if results and results[0].status != "infeasible":
+                if not results or results[0].status != "infeasible":
                     break
         return record_message(self.workbench, "", results=results, note="\n".join(notes))
 

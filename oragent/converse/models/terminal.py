@@ -150,7 +150,7 @@ class _Completion:
                 readline.set_completer_delims(DELIMITERS)
                 readline.set_completer(self._complete)
                 readline.parse_and_bind("tab: complete")
-                if self._path.is_file() and not self._path.is_symlink():
+                if self._path.is_file():
                     readline.read_history_file(self._path)
         return self
 

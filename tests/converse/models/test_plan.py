@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,15 @@ from rich.console import Console
 
 from oragent._base.errors import ModellingError, StoreError
 from oragent.converse.conversation_request import ConversationRequest, read_request
-from oragent.converse.models import line_schema, model_agents, model_prompt, page_state, scenario_table, workbench
+from oragent.converse.models import (
+    line_schema,
+    model_agents,
+    model_prompt,
+    page_state,
+    scenario_table,
+    terminal,
+    workbench,
+)
 from oragent.converse.models.line_schema import lines_schema, write_lines
 from oragent.converse.models.message_record import MessageRecord
 from oragent.converse.models.model_agents import LinesAgent, OperationsAgent, OperationTools, help_text
@@ -179,7 +188,7 @@ def test_a_repair_is_offered_for_the_state_or_for_the_trial(agent: LinesAgent) -
         ("solve", f"optimal, {BASE:g}"), ("total ship", "7 t"), ("value ship", "2 of 6 members"),
         ("value ship[Metz, *]", "1 of 3 members"), ("whatif cap[Metz] = 6", f"gain {BASE:g} → {MORE:g} (difference {MORE - BASE:g})"),
         ("whatif row many: sum ship >= 20", "infeasible"), ("whatif free spare; spare <= 1", None),
-        ("repair", None), ("price limit", "optimal"),
+        ("repair", None), ("price limit", "optimal"), ("scenario base", "in force: no changes"),
     ],
 )  # fmt: skip
 def test_headlines_have_the_figures(line: str, expected: str | None, agent: LinesAgent) -> None:
@@ -352,7 +361,7 @@ def test_entries_fill_a_room(room: int, shown: int) -> None:
 @pytest.mark.parametrize(
     ("labels", "text"),
     [
-        (["a", "b"], "a, b"), ([f"l{at}" for at in range(12)], ", ".join(f"l{at}" for at in range(12))),
+        (["a", "b"], "a, b"), (["a" * 41, *"b" * 11, "c" * 41], ", ".join(["a" * 39 + "…", *"b" * 11]) + ", ... " + "c" * 39 + "…"), ([f"l{at}" for at in range(12)], ", ".join(f"l{at}" for at in range(12))),
         ([f"l{at}" for at in range(14)], ", ".join(f"l{at}" for at in range(12)) + ", ... l13"),
         # Five labels of 40 characters are more than 160.
         ([f"{at}" * 40 for at in range(1, 8)], ", ".join([*(f"{at}" * 40 for at in range(1, 6)), "... " + "7" * 40])),
@@ -544,6 +553,14 @@ def test_limits_of_a_request_are_those_of_its_solves(tmp_path: Path) -> None:
     assert (limits.solver, limits.confirm) == (request.solver, request.confirm)
 
 
+def test_a_model_that_cannot_be_solved_says_so_once(tmp_path: Path) -> None:
+    write(make_plan(), tmp_path / "model.json")
+    request = ConversationRequest(str(tmp_path / "model.json"), solver="nonsense")
+    (record,) = resume(begin_conversation(tmp_path / "out", request)).records
+    assert (len(record.note.splitlines()), record.results) == (1, ())
+    assert "'nonsense'" in record.note
+
+
 def test_a_message_of_another_window_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("oragent.converse.models.model_conversation.MAX_MESSAGE_CHARACTERS", 30)
     opened = hold(tmp_path).folder
@@ -702,7 +719,8 @@ def test_requests_to_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     page = get(app, "/", f"token={TOKEN}", x_token="")
     policy = page.headers["content-security-policy"]
     nonce = policy.split("'nonce-")[1].split("'")[0]
-    assert len(nonce) == 22
+    # At least 128 random bits.
+    assert len(nonce) >= 22
     assert page.text.count(f'nonce="{nonce}"') == page.text.count("<script") + page.text.count("<style")
     assert get(app, "/", x_token="").status == 403
     assert get(app, "/count").json == {"count": 1}
@@ -783,3 +801,42 @@ def test_a_record_is_printed_with_its_tables(conversation: ModelConversation) ->
     assert lines[-1] == ["after"]
     assert ["1", "22"] in lines
     assert "|---" not in table
+
+
+def test_a_terminal_completes_names_and_keeps_its_history(
+    conversation: ModelConversation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Lines come from a person, whose typing the terminal shows already."""
+    folder = shutil.copytree(conversation.folder, tmp_path / "copy")
+    calls: list[tuple[str, Any]] = []
+    names = ("set_completer_delims", "set_completer", "parse_and_bind", "read_history_file", "set_history_length")
+    fake = {name: lambda value, name=name: calls.append((name, value)) for name in (*names, "write_history_file")}
+    line = "total ship[Me"
+    fake |= {"get_line_buffer": lambda: line, "get_begidx": lambda: len(line) - 2}
+    monkeypatch.setattr(terminal, "readline", SimpleNamespace(**fake))
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(isatty=lambda: True))
+
+    def play(*typed: str) -> list[str]:
+        calls.clear()
+        given = iter(typed)
+        monkeypatch.setattr("builtins.input", lambda prompt: next(given))
+        out = io.StringIO()
+        hold_conversation(ModelConversation(folder, read_request(folder)), Console(file=out, width=100))
+        return out.getvalue().splitlines()
+
+    lines = play("", "  describe ", "QUIT")
+    assert "> describe" not in lines
+    history = folder / terminal.HISTORY
+    assert [call for call in calls if "history" in call[0]] == [
+        ("set_history_length", terminal.MAX_HISTORY), ("write_history_file", history),
+    ]  # fmt: skip
+    completer = next(value for name, value in calls if name == "set_completer")
+    assert [completer("Me", number) for number in (0, 1)] == ["Metz", None]
+    assert calls[-1] == ("set_completer", None)
+    history.write_text("describe\n")
+    play("bye")
+    assert ("read_history_file", history) in calls
+    # A system without the library.
+    monkeypatch.setattr(terminal, "readline", None)
+    play("quit")
+    assert calls == []
