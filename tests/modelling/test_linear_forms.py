@@ -1,0 +1,276 @@
+"""Linear forms of parts: their rows and constants in closed form, and what has none."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from oragent._base.errors import ModellingError
+from oragent.modelling.data.arrays import Arrays, Sparse
+from oragent.modelling.data.features import (
+    Absolute,
+    BinaryProduct,
+    Extreme,
+    FurtherObjective,
+    Indicator,
+    ModelFeatures,
+    OrderedSet,
+    PiecewiseLinear,
+    QuadraticRow,
+    QuadraticTerm,
+    SemiContinuous,
+    SoftRow,
+)
+from oragent.modelling.data.model_values import Relation, Sense
+from oragent.modelling.solving.back_ends.protocol import Ability
+from oragent.modelling.solving.linearise import Linearised, is_convex, linearise
+
+INF = np.inf
+LESS, MORE, SAME = Relation.AT_MOST, Relation.AT_LEAST, Relation.EQUAL
+PLAIN = frozenset({Ability.LINEAR, Ability.INTEGER, Ability.CONTINUOUS})
+Rows = list[tuple[dict[int, float], float, float]]
+
+
+def arrays(sense: Sense = Sense.MINIMIZE, **parts: object) -> Arrays:
+    """A binary variable, one from -1 to 5, and one from 0 to 4; no row but one without effect on bounds."""
+    base = Arrays(
+        sense,
+        np.array([1.0, 2.0, 3.0]),
+        0.5,
+        np.array([0.0, -1.0, 0.0]),
+        np.array([1.0, 5.0, 4.0]),
+        np.array([True, False, True]),
+        Sparse.from_dense(np.array([[1.0, 1.0, 1.0]])),
+        np.array([-50.0]),
+        np.array([50.0]),
+    )
+    return replace(base, **parts)
+
+
+def linear(*abilities: Ability, **parts: object) -> Linearised:
+    own = {
+        name: parts.pop(name) for name in ("low", "high", "integer", "matrix", "row_low", "row_high") if name in parts
+    }
+    return linearise(arrays(features=ModelFeatures(**parts), **own), PLAIN | set(abilities))
+
+
+def added(form: Linearised) -> Rows:
+    made = form.arrays
+    dense = made.matrix.to_dense()[1:]
+    limits = zip(made.row_low[1:].tolist(), made.row_high[1:].tolist(), strict=True)
+    return [
+        ({column: value for column, value in enumerate(row.tolist()) if value}, low, high)
+        for row, (low, high) in zip(dense, limits, strict=True)
+    ]
+
+
+# Indicators of the binary variable 0, and the rows that they are.
+INDICATORS: list[tuple[Indicator, Rows]] = [
+    (Indicator("i", 0, True, {1: 1.0}, LESS, 2.0), [({1: 1, 0: 3}, -INF, 5)]),
+    (Indicator("i", 0, False, {1: 1.0}, LESS, 2.0), [({1: 1, 0: -3}, -INF, 2)]),
+    (Indicator("i", 0, True, {1: 1.0}, MORE, 2.0), [({1: 1, 0: -3}, -1, INF)]),
+    (Indicator("i", 0, False, {1: 1.0}, MORE, 2.0), [({1: 1, 0: 3}, 2, INF)]),
+    (Indicator("i", 0, True, {1: 1.0, 2: -2.0}, LESS, 2.0), [({1: 1, 2: -2, 0: 3}, -INF, 5)]),
+    (Indicator("i", 0, True, {1: -1.0, 2: 2.0}, LESS, 2.0), [({1: -1, 2: 2, 0: 7}, -INF, 9)]),
+    (Indicator("i", 0, True, {1: 1.0}, SAME, 2.0), [({1: 1, 0: 3}, -INF, 5), ({1: 1, 0: -3}, -1, INF)]),
+    (Indicator("i", 0, True, {1: 1.0}, LESS, 5.0), []),
+    (Indicator("i", 0, True, {1: 1.0}, LESS, 4.5), [({1: 1, 0: 0.5}, -INF, 5)]),
+    (Indicator("i", 0, True, {1: 1.0}, MORE, -1.0), []),
+    (Indicator("i", 0, True, {1: 1.0, 2: 0.0}, MORE, 0.0), [({1: 1, 0: -1}, -1, INF)]),
+]
+
+
+@pytest.mark.parametrize(("part", "rows"), INDICATORS)
+def test_a_row_under_a_condition_has_the_least_constant_of_its_bounds(part: Indicator, rows: Rows) -> None:
+    form = linear(indicators=(part,))
+    assert added(form) == rows
+    assert (len(form.notes), len(form.rows), form.columns) == (1, len(rows), ())
+    native = linear(Ability.INDICATORS, indicators=(part,))
+    assert (native.arrays.features.indicators, added(native), native.notes) == ((part,), [], ())
+
+
+def test_a_product_with_a_binary_variable_has_the_hull_of_its_points() -> None:
+    for pair in ((0, 1), (1, 0)):
+        form = linear(quadratic=(QuadraticTerm(*pair, 2.0), QuadraticTerm(0, 0, 3.0)))
+        made = form.arrays
+        assert made.cost.tolist() == [4.0, 2.0, 3.0, 2.0]
+        assert (made.low.tolist()[3], made.high.tolist()[3], made.integer.tolist()[3]) == (-1.0, 5.0, False)
+        assert added(form) == [
+            ({3: 1, 0: -5}, -INF, 0), ({3: 1, 0: 1}, 0, INF), ({3: 1, 1: -1, 0: 1}, -INF, 1), ({3: 1, 1: -1, 0: -5}, -5, INF),
+        ]  # fmt: skip
+        assert not made.features
+    whole = linear(quadratic=(QuadraticTerm(0, 2, 2.0),)).arrays
+    assert (whole.integer.tolist()[3], whole.low.tolist()[3], whole.high.tolist()[3]) == (True, 0.0, 4.0)
+    row = QuadraticRow("q", {1: 1.0}, (QuadraticTerm(0, 2, 2.0), QuadraticTerm(0, 0, -1.0)), LESS, 3.0)
+    assert added(linear(quadratic_rows=(row,)))[-1] == ({1: 1, 3: 2, 0: -1}, -INF, 3)
+    assert linear(Ability.QUADRATIC_ROWS, quadratic_rows=(row,)).arrays.features.quadratic_rows == (row,)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "sign"),
+    [(0.0, 5.0, -1.0), (1.0, 5.0, -1.0), (-5.0, 0.0, 1.0), (-5.0, -1.0, 1.0), (-1.0, 5.0, None)],
+)
+def test_an_absolute_value_of_a_fixed_sign_is_one_row(low: float, high: float, sign: float | None) -> None:
+    form = linear(absolutes=(Absolute("a", 1, 2),), low=np.array([0, low, 0]), high=np.array([1, high, 4]))
+    if sign is None:
+        assert (len(form.columns), len(form.rows)) == (1, 4)
+        assert form.arrays.integer.tolist()[3:] == [True]
+        assert added(form)[:2] == [({2: 1, 1: -1}, 0, INF), ({2: 1, 1: 1}, 0, INF)]
+    else:
+        assert added(form) == [({2: 1, 1: sign}, 0, 0)]
+    assert form.notes
+
+
+def test_products_and_extremes_and_curves_have_their_rows() -> None:
+    form = linear(products=(BinaryProduct("p", 2, (0, 1)),))
+    assert added(form) == [
+        ({2: 1, 0: -1}, -INF, 0),
+        ({2: 1, 1: -1}, -INF, 0),
+        ({2: 1, 0: -1, 1: -1}, -1, INF),
+        ({2: 1}, 0, INF),
+    ]
+    for largest, side in ((True, (0, INF)), (False, (-INF, 0))):
+        form = linear(Ability.INDICATORS, extremes=(Extreme("e", 2, (1,), largest, 3.0),))
+        rows = added(form)
+        assert rows[0] == ({2: 1, 1: -1}, *side)
+        assert rows[1] == ({2: 1}, *(3 if end == 0 else end for end in side))
+        assert rows[2] == ({3: 1, 4: 1}, 1, 1)
+        parts = [(dict(part.terms), part.relation, part.rhs, part.binary) for part in form.arrays.features.indicators]
+        reach = LESS if largest else MORE
+        assert parts == [({2: 1, 1: -1}, reach, 0.0, 3), ({2: 1}, reach, 3.0, 4)]
+    curve = PiecewiseLinear("c", 1, 2, ((-1, 4), (0, 0), (5, 2)))
+    form = linear(Ability.ORDERED_SETS, piecewise=(curve,))
+    assert added(form) == [({3: 1, 4: 1, 5: 1}, 1, 1), ({3: -1, 5: 5, 1: -1}, 0, 0), ({3: 4, 5: 2, 2: -1}, 0, 0)]
+    (neighbours,) = form.arrays.features.ordered_sets
+    assert (neighbours.kind, neighbours.order) == (2, (3, 4, 5))
+    assert not linear(Ability.ORDERED_SETS, piecewise=(replace(curve, points=curve.points[:2]),)).arrays.features
+
+
+def test_ordered_sets_have_one_place_for_each_window() -> None:
+    form = linear(ordered_sets=(OrderedSet("s", 1, {0: 3.0, 1: 1.0, 2: 2.0}),))
+    rows = added(form)
+    assert rows[0] == ({3: 1, 4: 1, 5: 1}, 1, 1)
+    assert rows[1:] == [
+        ({1: 1, 3: -5}, -INF, 0),
+        ({1: 1, 3: 1}, 0, INF),
+        ({2: 1, 4: -4}, -INF, 0),
+        ({0: 1, 5: -1}, -INF, 0),
+    ]
+    form = linear(ordered_sets=(OrderedSet("s", 2, {0: 1.0, 1: 2.0, 2: 3.0}),))
+    rows = added(form)
+    assert rows[0] == ({3: 1, 4: 1}, 1, 1)
+    assert rows[1:] == [
+        ({0: 1, 3: -1}, -INF, 0),
+        ({1: 1, 3: -5, 4: -5}, -INF, 0),
+        ({1: 1, 3: 1, 4: 1}, 0, INF),
+        ({2: 1, 4: -4}, -INF, 0),
+    ]
+    assert len(linear(ordered_sets=(OrderedSet("s", 2, {0: 1.0}),)).columns) == 1
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "bounds", "rows"),
+    [
+        (2.0, 5.0, (0, 5), [({1: 1, 3: -5}, -INF, 0), ({1: 1, 3: -2}, 0, INF)]),
+        (-5.0, -2.0, (-5, 0), [({1: 1, 3: 5}, 0, INF), ({1: 1, 3: 2}, -INF, 0)]),
+        (0.0, 5.0, (0, 5), []),
+        (-5.0, 0.0, (-5, 0), []),
+        (-1.0, 5.0, (-1, 5), []),
+    ],
+)
+def test_semi_continuous_variables(low: float, high: float, bounds: tuple, rows: Rows) -> None:
+    own = {"low": np.array([0, low, 0]), "high": np.array([1, high, 4])}
+    form = linear(semi_continuous=(SemiContinuous(1),), **own)
+    assert added(form) == rows
+    assert (form.arrays.low[1], form.arrays.high[1]) == bounds
+    native = linear(Ability.SEMI_CONTINUOUS, semi_continuous=(SemiContinuous(1),), **own)
+    assert bool(native.arrays.features.semi_continuous) == (low > 0)
+
+
+@pytest.mark.parametrize(
+    ("terms", "limit", "integer", "is_whole"),
+    [([1, 2, 3], 4, [True] * 3, True), ([1, 0.5, 3], 4, [True] * 3, False), ([1, 2, 3], 4.5, [True] * 3, False),
+     ([1, 2, 3], 4, [True, False, True], False), ([1, 0, 3], 4, [True, False, True], True)],
+)  # fmt: skip
+@pytest.mark.parametrize("sense", Sense)
+def test_soft_rows_have_columns_that_are_whole_where_the_row_is(
+    terms: list[float], limit: float, integer: list[bool], is_whole: bool, sense: Sense
+) -> None:
+    model = arrays(
+        sense,
+        matrix=Sparse.from_dense(np.array([terms], dtype=float)),
+        row_low=np.array([limit], dtype=float),
+        row_high=np.array([limit], dtype=float),
+        integer=np.array(integer),
+        features=ModelFeatures(soft_rows=(SoftRow(0, below=2.0, above=3.0),)),
+    )
+    made = linearise(model, PLAIN).arrays
+    assert made.matrix.to_dense().tolist() == [[*terms, 1.0, -1.0]]
+    assert made.integer.tolist()[3:] == [is_whole] * 2
+    assert made.cost.tolist()[3:] == ([2.0, 3.0] if sense is Sense.MINIMIZE else [-2.0, -3.0])
+    assert (made.low.tolist()[3:], made.high.tolist()[3:]) == ([0, 0], [INF, INF])
+    one = linearise(replace(model, features=ModelFeatures(soft_rows=(SoftRow(0, above=3.0),))), PLAIN).arrays
+    assert one.matrix.to_dense().tolist() == [[*terms, -1.0]]
+    free = linearise(replace(model, row_high=np.array([INF])), PLAIN).arrays
+    assert free.matrix.to_dense().tolist() == [[*terms, 1.0]]
+
+
+@pytest.mark.parametrize(
+    ("terms", "sign", "expected"),
+    [
+        ([(0, 0, 1.0)], 1, True), ([(0, 0, 1.0)], -1, False), ([(0, 0, -1.0)], -1, True), ([(0, 1, 1.0)], 1, False),
+        ([(0, 0, 1.0), (0, 1, 2.0), (1, 1, 1.0)], 1, True), ([(0, 0, 1.0), (0, 1, 2.1), (1, 1, 1.0)], 1, False),
+        ([(0, 0, 1.0), (0, 1, 1.0), (1, 0, 1.0), (1, 1, 1.0)], 1, True), ([(5, 5, 1.0), (2, 2, 3.0)], 1, True),
+        ([(5, 5, 1.0), (2, 2, -3.0)], 1, False),
+    ],
+)  # fmt: skip
+def test_convexity_is_that_of_the_matrix(terms: list, sign: int, expected: bool) -> None:
+    assert is_convex([QuadraticTerm(*term) for term in terms], sign) is expected
+
+
+def test_a_quadratic_objective_is_kept_where_the_solver_takes_it() -> None:
+    square = (QuadraticTerm(1, 1, 1.0),)
+    for abilities, integer, terms, keeps in (
+        ({Ability.QUADRATIC_OBJECTIVE}, True, square, True),
+        ({Ability.QUADRATIC_OBJECTIVE}, False, (QuadraticTerm(1, 1, -1.0),), True),
+        ({Ability.CONVEX_OBJECTIVE}, False, square, True),
+        ({Ability.CONVEX_OBJECTIVE}, False, (QuadraticTerm(1, 1, -1.0),), False),
+        ({Ability.CONVEX_OBJECTIVE}, True, square, False),
+        (set(), False, square, False),
+    ):
+        model = arrays(features=ModelFeatures(quadratic=terms), integer=np.full(3, integer))
+        if keeps:
+            assert linearise(model, PLAIN | abilities).arrays.features.quadratic == terms
+        else:
+            with pytest.raises(ModellingError):
+                linearise(model, PLAIN | abilities)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"indicators": (Indicator("i", 0, True, {1: 1.0}, LESS, 2.0),)},
+        {"ordered_sets": (OrderedSet("s", 1, {0: 1.0, 1: 2.0}),)},
+        {"quadratic": (QuadraticTerm(0, 1, 1.0),)},
+        {"semi_continuous": (SemiContinuous(1),)},
+        {"extremes": (Extreme("e", 2, (1,), False),)},
+    ],
+)
+def test_parts_without_bounds_have_no_linear_form(parts: dict) -> None:
+    for low, high, is_able in ((1.0, 5.0, True), (1.0, 1e9, True), (1.0, 1e10, False), (1.0, INF, False)):
+        own = {"low": np.array([0, low, 0]), "high": np.array([1, high, 4]), "row_high": np.array([INF])}
+        if is_able:
+            assert linear(**parts, **own).notes
+        else:
+            with pytest.raises(ModellingError) as refused:
+                linear(**parts, **own)
+            assert "\n" not in str(refused.value)
+
+
+def test_a_linear_model_stays_as_it_is() -> None:
+    goals = (FurtherObjective("g", {0: 1.0}, weight=0.0),)
+    form = linear(goals=goals)
+    assert (form.columns, form.rows, form.notes) == ((), (), ())
+    assert not form.arrays.features
+    weighted = (replace(goals[0], weight=1.0),)
+    assert linear(goals=weighted).arrays.features.goals == weighted
