@@ -213,7 +213,9 @@ WHOLE = VariableKind.INTEGER
 def test_the_kind_of_a_decision_is_stated_or_follows_from_its_bounds_its_name_and_its_unit(
     name: str, facts: list[str], fields: dict, kind: DecisionKind, unit: str
 ) -> None:
-    family = grouped([f"{name}[a]", f"{name}[b]"], pool=(formalization(VARIABLES=facts),), **fields)[name]
+    family = grouped(
+        [f"{name}[a]", f"{name}[b]"], pool=(formalization(VARIABLES=[*facts, "other: x, m, choice"]),), **fields
+    )[name]
     assert (family.kind, family.unit) == (kind, unit)
     assert (family.scale is not None) is ("since" in unit)
 
