@@ -77,7 +77,7 @@ class Adoption:
     def text(self) -> str:
         """Content of ``workspace.yaml``."""
         head = "# Parts of this workspace for 'oragent workspace'; nothing was moved.\n"
-        text = head + yaml.safe_dump(self.proposal, sort_keys=False, allow_unicode=True, width=100)
+        text = head + yaml.safe_dump(self.proposal, sort_keys=False, allow_unicode=True)
         if self.variables and "environment" not in self.proposal:
             text += "# The program reads these variables, which have no default here:\n# environment:\n"
             text += "".join(f"#   {name}: VALUE\n" for name in self.variables)

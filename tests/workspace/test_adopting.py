@@ -44,7 +44,7 @@ def test_programs_come_by_likelihood_with_their_commands_and_models_after_them(t
     put(tmp_path, {
         "plan.py": SOLVES, "z/other.py": SOLVES, "run.sh": "python plan.py --week 2\npython none.py\n",
         "requirements.txt": "pulp\n", "package.json": "{}", "outputs/old.csv": "x", "logs/run.txt": "x", "LICENSE.md": "x",
-        "Notes.MD": "x", "in/T.CSV": "x", "outputs/model.lp": "x",
+        "Notes.MD": "x", "in/T.CSV": "x", "outputs/model.lp": "x", ".hidden/plan.py": SOLVES, ".hidden/a.md": "x",
     })  # fmt: skip
     write_model(tmp_path / "models/a.mps")
     # Files that describe how a project is built, and those of earlier runs, are no documents or data.
@@ -67,13 +67,17 @@ def test_proposals_are_tried_until_one_solves_a_model(tmp_path: Path) -> None:
     write_model(tmp_path / "b.mps", limit=7.5)
     write_model(tmp_path / "c.mps")
     (tmp_path / "0.mps").write_text("broken")
+    (tmp_path / "Käse.md").write_text("Cheese.\n")
     adoption = adopt_folder(tmp_path)
     assert [(trial.entry, trial.status, trial.objective.value, trial.is_solved) for trial in adoption.trials] == [
         ("0.mps", "", None, False), ("a.mps", "infeasible", None, False), ("b.mps", "optimal", 7.5, True)
     ]  # fmt: skip
     assert [bool(trial.reason) for trial in adoption.trials] == [True, False, False]
-    assert (adoption.is_solved, adoption.proposal, adoption.untried) == (True, {"program": "b.mps"}, ("c.mps",))
+    assert (adoption.is_solved, adoption.proposal, adoption.untried) == (
+        True, {"program": "b.mps", "documents": ["Käse.md"]}, ("c.mps",)
+    )  # fmt: skip
     assert yaml.safe_load(adoption.text) == adoption.proposal
+    assert "Käse.md" in adoption.text
     assert not (tmp_path / "workspace.yaml").exists()
     assert adopt_folder(tmp_path, write=True).text == (tmp_path / "workspace.yaml").read_text()
     with pytest.raises(WorkspaceError):
