@@ -34,16 +34,30 @@ def test_a_difference_is_found_in_its_direction_and_within_twice_the_fixed_numbe
         assert np.median([count for count, _ in ends]) <= 2 * pairs_for(effect, 1.0, 0.01)
 
 
-def test_the_interval_excludes_0_where_p_is_below_the_level_and_is_that_of_the_shifted_differences() -> None:
+def test_the_interval_is_that_of_the_published_formula_and_moves_with_the_differences() -> None:
+    """Equation 14 of Waudby-Smith et al. 2021, with the mixture that they give for 48 observations."""
     rng = np.random.default_rng(3)
-    for shift in (-0.9, -0.2, 0.0, 0.2, 0.9):
-        sample = shift + rng.normal(size=40)
-        test = bet_on_differences(sample.tolist(), level=0.05)
-        assert (test.low <= 0 <= test.high) == (test.p > 0.05)
-        for end, outwards in ((test.low, -1e-6), (test.high, 1e-6)):
-            assert anytime_p(sample - end - outwards) < 0.05 <= anytime_p(sample - end)
-        moved = bet_on_differences((sample * 3 + 7).tolist(), level=0.05)
-        assert (moved.low, moved.high) == pytest.approx((3 * test.low + 7, 3 * test.high + 7))
+    for count, level in ((12, 0.05), (40, 0.05), (300, 0.001)):
+        sample = rng.exponential(size=count)
+        test = bet_on_differences(sample.tolist(), level=level)
+        rho = np.sqrt((-2 * np.log(level) + np.log(-2 * np.log(level)) + 1) / 48)
+        inner = (count * rho**2 + 1) / (count**2 * rho**2) * np.log((count * rho**2 + 1) / level**2)
+        width = np.std(sample, ddof=1) * np.sqrt(inner)
+        assert (test.low, test.high) == pytest.approx((test.mean - width, test.mean + width))
+        moved = bet_on_differences((7 - sample * 3).tolist(), level=level)
+        assert (moved.low, moved.high) == pytest.approx((7 - 3 * test.high, 7 - 3 * test.low))
+
+
+@pytest.mark.parametrize("noise", sorted({*NOISES} | {"exponential"}))
+def test_the_interval_misses_the_mean_at_no_time_in_most_duels(noise: str) -> None:
+    """Looked at after each sixth pair, up to 120."""
+    rng, missed = np.random.default_rng(4), 0
+    for _ in range(300):
+        sample = rng.exponential(size=120) - 1 if noise == "exponential" else NOISES[noise](rng, 120)
+        ends = (bet_on_differences(sample[:count].tolist()) for count in range(12, 121, 6))
+        missed += any(not end.low <= 0 <= end.high for end in ends)
+    # The level is 0.05, and three standard errors; skewed differences miss more often.
+    assert missed <= (30 if noise == "exponential" else 300 * 0.05 + 3 * np.sqrt(300 * 0.05 * 0.95))
 
 
 def test_the_unit_and_the_order_of_signs_do_not_matter_but_their_number_does() -> None:
@@ -75,9 +89,24 @@ def test_the_number_of_pairs_is_the_published_formula() -> None:
     assert pairs_for(-0.5, 1.0) == pairs_for(0.5, 1.0) == 32
 
 
-def test_a_few_large_differences_of_another_sign_widen_the_interval_to_their_mean() -> None:
-    """The mean is rejected itself, so the interval holds both the centre of most differences and the mean."""
+def test_a_few_large_differences_of_another_sign_widen_the_interval() -> None:
+    """Most differences are shown to be below 0, but not their mean."""
     result = bet_on_differences([-0.01] * 30 + [1.9], level=0.01)
     assert result.p < 0.01
-    assert result.low == pytest.approx(-0.01, abs=1e-6)
-    assert result.high == result.mean > 0
+    assert result.low < 0 < result.mean < result.high
+
+
+def test_an_interval_needs_as_many_pairs_as_a_test_that_can_reject() -> None:
+    for level in (0.05, 0.01, 1e-6):
+        fewest = next(count for count in range(1, 200) if anytime_p([1.0] * count) < level)
+        assert bet_on_differences([1.0, 2.0] * fewest, level=level).high < np.inf
+        assert bet_on_differences(range(fewest - 1), level=level).low == -np.inf
+
+
+def test_weights_of_one_size_change_no_interval_and_those_of_few_pairs_widen_it() -> None:
+    sample = np.random.default_rng(5).normal(size=40).tolist()
+    plain, alike = bet_on_differences(sample), bet_on_differences(sample, [3.0] * 40)
+    assert (plain.low, plain.high) == pytest.approx((alike.low, alike.high))
+    # Ten pairs count nine tenths, so the interval is about that of eleven pairs.
+    few = bet_on_differences(sample, [3.6] * 10 + [0.4 / 3] * 30)
+    assert 1.5 < (few.high - few.low) / (plain.high - plain.low) < 2.5
