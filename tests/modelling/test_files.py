@@ -100,17 +100,6 @@ def test_a_pipe_is_refused_at_once(tmp_path: Path) -> None:
         read(tmp_path / "a.lp")
 
 
-DAMAGES = {
-    "a wrong row": ("saw 40", "sawx 40", "line 13: 'sawx' is not a row of this model"),
-    "a letter in a number": ("profit 30", "profit 3O", "line 8: '3O' is not a number"),
-    "a value that is missing": ("least 3", "least", "line 13"),
-    "a wrong column": ("BND chair", "BND chaxr", "line 15: 'chaxr' is not a column of this model"),
-    "a bound that is no number": ("chair 12", "chair twelve", "line 15: expected a column and a number"),
-    "a row twice": ("G least", "L saw", "line 5: a second row of this name"),
-    "a section without its name": ("COLUMNS", "COLUMS", "line 6: not a section"),
-    "a line of another file": ("RHS\n", "RHS\nq%$ 1\n", "line 13: not a section"),
-    "its end cut off": ("ENDATA\n", "", "the file ends before ENDATA"),
-}
 DAMAGED = """NAME mix
 ROWS
  N profit
@@ -129,28 +118,6 @@ BOUNDS
  UP BND table 9
 ENDATA
 """
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_mps_file_is_refused_with_the_line(damage: str, tmp_path: Path) -> None:
-    before, after, complaint = DAMAGES[damage]
-    assert before in DAMAGED
-    path = tmp_path / "a.mps"
-    path.write_text(DAMAGED)
-    assert len(read(path).row_records) == 2
-    path.write_text(DAMAGED.replace(before, after, 1))
-    with pytest.raises(ModellingError, match=complaint):
-        read(path)
-
-
-@pytest.mark.slow
-def test_names_with_spaces_are_read_where_columns_are_fixed(tmp_path: Path) -> None:
-    line = "    {:<8}  {:<8}  {:>12}   {:<8}  {:>12}"
-    lines = ("NAME", "ROWS", " N  cost", " G  c 1", "COLUMNS", line.format("x 1", "cost", "2", "c 1", "1"),
-             "RHS", "    RHS       c 1              3", "ENDATA", "")  # fmt: skip
-    (tmp_path / "a.mps").write_text("\n".join(lines))
-    assert [row.name for row in read(tmp_path / "a.mps").row_records] == ["c 1"]
 
 
 def test_only_known_forms_are_written(tmp_path: Path) -> None:

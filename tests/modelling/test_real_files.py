@@ -271,27 +271,6 @@ def test_the_solution_file_of_scip_is_sparse() -> None:
     assert (solution.status, solution.values, solution.is_sparse) == (SolveStatus.OPTIMAL, {"x#1": 7.0}, True)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Minimize\n obj: x + [ x * ]\nSubject To\n r: x >= 1\nEnd\n",
-        "Minimize\n obj: x[1\nSubject To\n r: [ x ^3 ] >= 1\nEnd\n",
-        "Minimize\n obj: x\nSubject To\n r: b = 1 -> x\nEnd\n",
-        "Minimize\n obj: x\nSubject To\n r: x[1] >= \nEnd\n",
-        "Minimize\n obj: x\nSOS\n s1: S1 :: x\nEnd\n",
-        "Minimize\n obj: x\nGeneral Constraints\n g: y = MAX ( x , \nEnd\n",
-        "hello [ world ]\n",
-    ],
-)
-def test_damaged_lp_files_are_refused_in_one_line(text: str, tmp_path: Path) -> None:
-    (tmp_path / "m.lp").write_text(text)
-    with pytest.raises(ModellingError) as raised:
-        read(tmp_path / "m.lp")
-    assert "\n" not in str(raised.value)
-    assert "m.lp" in str(raised.value)
-
-
 def test_a_packed_file_that_is_damaged_or_a_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "m.mps.gz").write_bytes(gzip.compress(b"NAME x\n" * 1000)[:-12])
     with pytest.raises(ModellingError, match="damaged"):
