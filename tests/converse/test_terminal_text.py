@@ -20,6 +20,13 @@ def test_wrapped_lines_keep_words_and_fit(words: list[str], indent: int, width: 
     assert all(line.startswith(" " * (indent + 2)) and not line[indent + 2 :].startswith(" ") for line in lines[1:])
 
 
+def test_a_word_with_a_hyphen_is_not_split() -> None:
+    for width in range(40, 50):
+        assert {word for line in wrap_line("week-end " * 20, width).split("\n") for word in line.split()} == {
+            "week-end"
+        }
+
+
 @pytest.mark.parametrize("width", [40, 60, 81])
 @pytest.mark.parametrize("first", [5, 19, 20, 29, 30, 39, 40, 41, 55])
 def test_further_lines_begin_at_the_second_column_in_the_left_half(width: int, first: int) -> None:

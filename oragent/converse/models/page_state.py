@@ -24,7 +24,6 @@ MAX_ROWS, MAX_COLUMNS, MAX_MESSAGES, MAX_FAMILIES, MAX_KPIS = 60, 30, 50, 300, 7
 # Maximum number of labels in a list.
 MAX_LABELS = 1000
 SUM = "*"
-NOISE = 1e-9
 
 
 def page_state(conversation: ModelConversation) -> dict[str, Any]:
@@ -224,8 +223,7 @@ def _cell(
         return {"text": "", "name": ""}
     text = "–"
     if figures is not None:
-        total = float(figures[members].sum())
-        text = figure_text(total) if abs(total) > NOISE else "0"
+        text = figure_text(float(figures[members].sum()))
     if len(members) > 1:
         name = _slice_name(model, family, members) if isinstance(family, VariableFamily) else ""
         return {"text": text, "name": name, "sum": True}

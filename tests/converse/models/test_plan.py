@@ -40,6 +40,7 @@ from oragent.converse.models.scenario_table import PRESENT, scenario_rows, table
 from oragent.converse.models.terminal import complete, hold_conversation, show_record
 from oragent.converse.models.workbench import Workbench
 from oragent.llm.model import ToolCall
+from oragent.llm.model_settings import build_runtime
 from oragent.modelling.data.builder import IndexedModelBuilder
 from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.files.model_files import write
@@ -553,6 +554,14 @@ def test_limits_of_a_request_are_those_of_its_solves(tmp_path: Path) -> None:
     assert (limits.solver, limits.confirm) == (request.solver, request.confirm)
 
 
+def test_lines_need_no_language_model_although_one_is_named(tmp_path: Path) -> None:
+    write(make_plan(), tmp_path / "model.json")
+    runtime = build_runtime({"model": {"name": "far", "base_url": "http://127.0.0.1:9/v1"}}, ())
+    request = ConversationRequest(str(tmp_path / "model.json"), runtime=runtime)
+    (record,) = resume(begin_conversation(tmp_path / "out", request)).records
+    assert record.results[0].objective.value == BASE
+
+
 def test_a_model_that_cannot_be_solved_says_so_once(tmp_path: Path) -> None:
     write(make_plan(), tmp_path / "model.json")
     request = ConversationRequest(str(tmp_path / "model.json"), solver="nonsense")
@@ -801,6 +810,8 @@ def test_a_record_is_printed_with_its_tables(conversation: ModelConversation) ->
     assert lines[-1] == ["after"]
     assert ["1", "22"] in lines
     assert "|---" not in table
+    # A single line of this form is no table.
+    assert show(MessageRecord(said="x", note="| a |")).split() == ["|", "a", "|"]
 
 
 def test_a_terminal_completes_names_and_keeps_its_history(
