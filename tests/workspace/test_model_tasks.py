@@ -189,6 +189,20 @@ def opener(folder: FolderState, tell: Any = None, files: dict[str, str] | None =
     return OpenedModel(folder, make_model({**LIMITS, "oven": ({"rye": 1.0}, limit)}), "made 1")
 
 
+def test_the_claim_of_a_program_is_compared_in_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    claim = SimpleNamespace(verdict="optimal", reason="why", matched=("flour",))
+    met: list[bool] = []
+
+    def open_model(folder: FolderState, tell: Any = None, check_claim: bool = False) -> OpenedModel:
+        met.append(check_claim)
+        return OpenedModel(folder, make_model(), "made 1", claim)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(model_tasks, "open_state_model", open_model)
+    result = run_model(state(tmp_path, make_model()))
+    assert (met, result.verdict, result.reason, len(result.warnings)) == ([True], "optimal", "why", 1)
+    assert "flour" in result.warnings[0]
+
+
 def test_a_changed_cell_moves_the_optimum_and_the_plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(model_tasks, "open_state_model", opener)
     folder = state(tmp_path, make_model(), **{"data/a.csv": "name,value\nflour,100\noven,40\n"})
@@ -286,9 +300,11 @@ def test_a_program_that_fails_with_former_values_is_not_preserved(tmp_path: Path
             raise ModellingError("no")
         return opener(folder)
 
-    result = verify_revision(old, new, [], open_model=open_model)
+    neutral = read_change("data/a.csv[oven, value] = 50")
+    result = verify_revision(old, new, [neutral], open_model=open_model)
     assert result.preservation is not None
     assert (result.ok, result.preservation.holds, result.preservation.objective.value) == (False, False, None)
+    assert result.preservation.cells == (str(neutral),)
     assert "no" in result.preservation.reason
     assert result.preservation.former.value == pytest.approx(optimum())
 
