@@ -342,3 +342,11 @@ def _declared_types(schema: str) -> Mapping[str, tuple[type, ...]]:
 def _insert_statement(verb: str, table: str, names: tuple[str, ...]) -> str:
     marks = ", ".join(f":{name}" for name in names)
     return f"{verb} {table} ({', '.join(names)}) VALUES ({marks})"
+
+
+def is_blank(path: Path) -> bool:
+    """Return True for a database without commits: it is missing, empty, or has no tables."""
+    if not path.is_file() or path.stat().st_size == 0:
+        return True
+    with Database(path, "", None, readonly=True) as database:
+        return database.query_row("SELECT 1 FROM sqlite_master WHERE name = 'meta'") is None

@@ -17,7 +17,7 @@ from oragent._base.errors import BudgetExhausted, ModelError, OragentError
 from oragent._base.files import expect_room
 from oragent._base.safe_load import parse_json
 from oragent.ledger.case import Interrupted, LedgerCase
-from oragent.ledger.database import Database
+from oragent.ledger.database import Database, is_blank
 from oragent.ledger.replies import REPLIES, RecordedReply, ReplayModel, Replies
 from oragent.llm.factory import open_models
 from oragent.llm.model import Model, Reply
@@ -48,14 +48,15 @@ class FinishedCase:
 
 def read_finished(folder: Path) -> list[FinishedCase]:
     """Read the finished cases of a study, in the order of their ends, without changing its folder."""
+    if is_blank(folder / "run.db"):
+        # A process that is killed while it begins leaves a database without tables.
+        return []
     with Database(folder / "run.db", SCHEMA, KIND, readonly=True, noun="study") as database:
         return _read_finished(database)
 
 
 def finished_results(folder: Path) -> dict[str, Any]:
     """Read the results of the finished cases of a study by name; empty without a study."""
-    if not (folder / "run.db").is_file():
-        return {}
     return {record.name: record.result for record in read_finished(folder)}
 
 

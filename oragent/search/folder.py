@@ -27,13 +27,13 @@ from oragent.evaluation.capabilities import require_all
 from oragent.evaluation.devices import CPU, is_same_device, pin_device
 from oragent.evaluation.problem import Problem, evaluation_root, load_problem
 from oragent.evaluation.required_packages import describe_mixture
-from oragent.ledger.database import FORMAT, expect_format
+from oragent.ledger.database import FORMAT, expect_format, is_blank
 from oragent.search.candidate import Elite
 from oragent.search.checks import expect_trust, remember_demands
 from oragent.search.config import Config, build_config
 from oragent.search.network_storage import COPY_S, keep_copying, local_copy
 from oragent.search.run_context import PROMPTS
-from oragent.search.store import LOCK, Store, is_blank
+from oragent.search.store import LOCK, Store
 from oragent.search.strategies import FUNCTION, resolve_strategy
 from oragent.search.strategy import Strategy
 

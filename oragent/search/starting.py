@@ -10,10 +10,11 @@ from oragent._base.errors import ConfigError, StoreError
 from oragent._base.files import expect_no_links, network_file_system, read_bounded_bytes
 from oragent._base.safe_load import load_yaml
 from oragent.evaluation.problem import Problem
+from oragent.ledger.database import is_blank
 from oragent.programs.kept_arrays import contract_references
 from oragent.search.folder import RunFolder, best_file
 from oragent.search.program_header import drop_head
-from oragent.search.store import Store, is_blank
+from oragent.search.store import Store
 from oragent.search.strategies.or_agent.tree import final_memory
 
 # Maximum number of programs that are taken from one run.

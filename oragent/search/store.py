@@ -430,14 +430,6 @@ class Store:
         return [RoundNote(row["round"], row["kind"], row["text"]) for row in rows]
 
 
-def is_blank(path: Path) -> bool:
-    """Return True for a database without commits: it is missing, empty, or has no tables."""
-    if not path.is_file() or path.stat().st_size == 0:
-        return True
-    with Database(path, "", None, readonly=True) as database:
-        return database.query_row("SELECT 1 FROM sqlite_master WHERE name = 'rounds'") is None
-
-
 def is_running(folder: Path) -> bool:
     """Return True while a process holds the lock of the run in a folder."""
     with suppress(OSError), (folder / LOCK).open("rb") as file:

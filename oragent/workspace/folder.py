@@ -218,9 +218,7 @@ def create_from_model(source: Path, folder: Path) -> WorkspaceFolder:
 
 def finished_verbs(folder: Path) -> list[FinishedCase]:
     """Return the finished verbs in order."""
-    if (folder / "run.db").is_file():
-        return read_finished(folder)
-    return []
+    return read_finished(folder)
 
 
 def add_parameters(text: str, new_parameters: list[dict[str, Any]]) -> str:

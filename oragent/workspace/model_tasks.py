@@ -320,7 +320,7 @@ def _is_preserved(
         return (None if SolveStatus.UNKNOWN in (status, new_status) else False), f"{status} before, {new_status} now"
     pairs = list(zip(former, now, strict=False))
     if len(now) < len(former) or any(_differ(*pair) for pair in pairs):
-        return False, "with the former values, the optimum differs: give neutral values of new cells with --neutral"
+        return False, "with the former values, the optimum differs: name neutral values of new cells (option neutral)"
     if all(figure.is_exact for pair in pairs for figure in pair):
         return True, ""
     return None, "not decided within the gap: allow a longer solve with --time or --gap 0"

@@ -28,6 +28,7 @@ from mcp import Client, ClientSession, StdioServerParameters, stdio_client  # no
 
 from oragent.api.mcp import server  # noqa: E402
 from oragent.api.mcp.answers import MAX_CHARACTERS, hide_secrets, write_answer  # noqa: E402
+from oragent.api.mcp.model_tools import write_grammar  # noqa: E402
 from oragent.api.mcp.registry import ToolEntry  # noqa: E402
 from oragent.api.mcp.server import make_server, require_token  # noqa: E402
 from oragent.api.mcp.workplace import Workplace  # noqa: E402
@@ -552,6 +553,30 @@ def test_answers_are_short_relative_and_without_empty_fields(tmp_path: Path) -> 
         "status": "ok", "score": None, "third": 0.3333333333, "rows": [{"b": 0, "c": False}],
         "exact": {"value": 2}, "open": {"low": 2.5}, "file": "x.lp", "folder": ".",
     }  # fmt: skip
+
+
+def test_the_seed_and_the_best_are_named_as_parents(root: Path) -> None:
+    async def call() -> None:
+        async with in_memory(root) as agent:
+            run = (await agent("open_run", problem="sack", evaluations=4))["run"]
+            program = (await seed_of(agent)).replace("return value", "return value / weight")
+            first = await agent("submit", run=run, program=program, parents=["seed"])
+            second = await agent("submit", run=run, program=program + "# again", parents=["best", "0.0"])
+            assert first["is_best"]
+            shown = [(await agent("get_program", run=run, id=entry["id"]))["parents"] for entry in (first, second)]
+            assert shown == [["0.0"], [first["id"], "0.0"]]
+
+    asyncio.run(call())
+
+
+def test_the_grammar_of_a_verb_explains_its_words() -> None:
+    whole = write_grammar().splitlines()
+    for verb in ("whatif", "price", "solve"):
+        lines = write_grammar(verb).splitlines()
+        assert set(lines) <= set(whole)
+        words = {word for line in lines for word in re.findall("[A-Z]+", line)}
+        explained = {word for word in ("REF", "TARGET", "CHANGE") if any(f"({word})" in line for line in lines)}
+        assert explained == words & {"REF", "TARGET", "CHANGE"}
 
 
 def test_errors_name_the_verbs_and_no_path_outside_of_the_folder(root: Path) -> None:

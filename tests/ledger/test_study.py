@@ -19,7 +19,7 @@ from oragent._base.errors import ModelError, OragentError, StoreError
 from oragent.ledger import LedgerCase, Study
 from oragent.ledger.case import wait_for_all
 from oragent.ledger.database import FORMAT, Database
-from oragent.ledger.study import KIND, SCHEMA
+from oragent.ledger.study import KIND, SCHEMA, finished_results, read_finished
 from oragent.llm.model import Message, Reply, Request
 
 NAMES = tuple(f"set/{number}" for number in range(6))
@@ -209,3 +209,17 @@ def test_the_check_of_a_server_is_a_call_of_the_study(tmp_path: Path) -> None:
         opened.record_checks([reply])  # it is asked again, and paid for again
         assert [one.role for one in opened.all_replies()].count("check") == 2
         assert opened.spent.model_calls == 2 + 4
+
+
+@pytest.mark.parametrize("statement", ["", "PRAGMA journal_mode=WAL"])
+def test_what_a_process_leaves_that_is_killed_before_it_writes_is_an_empty_study(
+    statement: str, tmp_path: Path
+) -> None:
+    with contextlib.closing(sqlite3.connect(tmp_path / "run.db")) as database:
+        database.execute(statement)
+    assert (tmp_path / "run.db").is_file()
+    assert read_finished(tmp_path) == []
+    assert finished_results(tmp_path) == {}
+    with Database(tmp_path / "run.db", SCHEMA, KIND, noun="study"):
+        pass
+    assert read_finished(tmp_path) == []

@@ -1,6 +1,7 @@
 """Details of results: which rows bind newly, changes between scenarios, shown parts, limits on their number, notes."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -771,3 +772,15 @@ def test_a_limit_on_an_objective_leaves_room_for_its_last_digits(sense: Sense, l
     assert (dict(row.terms), row.quadratic) == ({0: 2.0}, squares.quadratic)
     assert row.relation is (Relation.AT_MOST if sense is Sense.MINIMIZE else Relation.AT_LEAST)
     assert sense.sign * (row.rhs - limit + 3.0) == pytest.approx(room, rel=1e-3)
+
+
+def test_a_name_of_a_file_without_indices_is_told_as_its_member() -> None:
+    model = models.transport()
+    session = ModelSession(model)
+    for family in model.families():
+        if family.sets:
+            member = model.member_name(family, len(family.positions) - 1)
+            flat = "_".join([family.name, *re.findall(r"[^\[\], ]+", member)[1:]])
+            with pytest.raises(ModellingError) as problem:
+                session.ask(f"describe {flat}")
+            assert member in str(problem.value)

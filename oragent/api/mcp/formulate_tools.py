@@ -68,7 +68,7 @@ def formulate_tools(workplace: Workplace) -> Sequence[ToolEntry]:
     @describe_tool("verification")
     async def formulate_rerun(
         folder: Annotated[str, Field(description="A finished formulation.")],
-        data: Files = [],  # noqa: B006 a schema needs the default
+        data: Files,
     ) -> object:
         """Apply a formulation to new data, without a language model."""
         resolved, files = workplace.resolve(folder), tuple(map(workplace.resolve, data))

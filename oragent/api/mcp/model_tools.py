@@ -29,6 +29,8 @@ SOLVE_S = 60.0
 OMITTED = {"request", "limits"}
 
 Form = Literal["json", "lp", "mps", "pulp", "pyomo", "gurobipy", "mathopt"]
+# Words of forms that the head of the grammar explains.
+DEFINED = ("REF", "TARGET", "CHANGE")
 ModelHandle = Annotated[str, Field(description="Handle from model_open.")]
 
 
@@ -137,8 +139,9 @@ def _parse(workplace: Workplace, line: str) -> ops.AnyRequest:
     try:
         request = parse_line(line)
     except ModellingError as problem:
-        verbs = list_verbs()
-        if line.split()[:1] and line.split()[0] in verbs:
+        word, verbs = "".join(line.split()[:1]), list_verbs()
+        # An unknown word is refused with all verbs.
+        if word in verbs or word.isalpha():
             raise
         raise ModellingError(f"{problem}; verbs are {', '.join(verbs)}") from None
     if isinstance(request, ops.VerifyRequest | ops.InverseRequest | ops.DiffRequest):
@@ -161,8 +164,12 @@ def write_grammar(verb: str = "") -> str:
     entries = [entry for entry in schemas().values() if not verb or verb in entry["syntax"].split(" ", 1)[0].split("|")]
     if not entries:
         raise ConfigError(f"no verb {one_line(verb, 40)!r}: expected one of {', '.join(list_verbs())}")
-    head = "" if verb else (files("oragent.api.mcp") / "grammar.txt").read_text(encoding="utf-8")
-    return head + "".join(f"{entry['syntax']}\n    {entry['summary']}\n" for entry in entries)
+    forms = "".join(f"{entry['syntax']}\n    {entry['summary']}\n" for entry in entries)
+    head = (files("oragent.api.mcp") / "grammar.txt").read_text(encoding="utf-8")
+    if not verb:
+        return head + forms
+    words = [word for word in DEFINED if word in forms]
+    return forms + "".join(f"{line}\n" for line in head.splitlines() if any(f"({word})" in line for word in words))
 
 
 def _dump(result: object) -> object:

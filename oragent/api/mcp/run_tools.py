@@ -44,6 +44,8 @@ MAX_RUNS = 8
 # Log of the final report in the folder of a run.
 FINAL_LOG = "final_report.json"
 MAX_LOG = 1 << 20
+# Id of the seed in each run.
+SEED_ID = "0.0"
 
 RunName = Annotated[str, Field(description="PROBLEM/NAME.")]
 CandidateId = Annotated[str, Field(description="Such as 3.0; best; seed.")]
@@ -125,7 +127,8 @@ def run_tools(workplace: Workplace) -> Sequence[ToolEntry]:
     ) -> object:
         """Score a program on val and add it to the archive of an open run; costs one evaluation."""
         agent_run = workplace.open_run(run)
-        record = await agent_run.submit(Submission(program, tuple(parents), idea))
+        names = {"seed": SEED_ID, "best": agent_run.state.best}
+        record = await agent_run.submit(Submission(program, tuple(names.get(name, name) for name in parents), idea))
         state = agent_run.state
         spent, bound = state.spent.evaluations, agent_run.folder.config.budget.evaluations
         return {

@@ -12,14 +12,15 @@ from oragent.api.mcp.registry import ToolEntry, describe_tool
 from oragent.api.mcp.workplace import Workplace
 from oragent.api.workspaces import Workspace
 from oragent.workspace.adopting import Adoption
+from oragent.workspace.model_results import VerbResult
 from oragent.workspace.sources import MODELS, WORKING
 
 MAX_LINES = 20
 MAX_CHANGES = 50
 # Maximum number of characters of a text with citations.
 MAX_TEXT = 100_000
-# Requests repeat the arguments.
-OMITTED = {"request", "limits"}
+# Verbs and requests repeat the call.
+OMITTED = {"verb", "request", "limits"}
 
 Revision = Annotated[str, Field(description="Git revision or model file; . is now.")]
 Seconds = Annotated[float | None, Field(gt=0, le=600, description="CPU seconds.")]
@@ -67,7 +68,7 @@ def workspace_tools(workplace: Workplace) -> Sequence[ToolEntry]:
 
     @describe_tool("verb", reads=True)
     async def workspace_compare(folder: str, old: Revision, new: Revision = WORKING, seconds: Seconds = None) -> object:
-        """Show rows, variables and data that differ between two revisions, each with its effect on the optimum."""
+        """Show what differs between two revisions (ok: nothing): rows, variables, data, effect on the optimum."""
         first, second = _find_revision(workplace, old), _find_revision(workplace, new)
         return await perform(folder, seconds, lambda workspace: workspace.compare(first, second))
 
@@ -153,11 +154,12 @@ def _find_revision(workplace: Workplace, text: str) -> str:
 
 def _dump(result: object) -> object:
     if isinstance(result, BaseModel):
-        return result.model_dump(mode="json", exclude=OMITTED, exclude_defaults=True) | {
-            "ok": getattr(result, "ok", True)
-        }
+        tree = result.model_dump(mode="json", exclude_defaults=True)
+        if isinstance(result, VerbResult):
+            tree["ok"] = result.ok
+        return _dump(tree)
     if isinstance(result, dict):
-        return {name: _dump(value) for name, value in result.items()}
+        return {name: _dump(value) for name, value in result.items() if name not in OMITTED}
     if isinstance(result, list | tuple):
         return [_dump(value) for value in result]
     return result

@@ -26,8 +26,9 @@ from oragent.modelling.references.reference_text import name_text
 
 KINDS: dict[str, type[Family]] = {"parameters": ParameterFamily, "variables": VariableFamily, "rows": RowFamily}
 ALL_KINDS = ("parameters", "variables", "rows")
-# Maximum number of members in a message.
-SHOWN = 5
+# Maximum number of members in a message, and of members of a family that are searched for one.
+SHOWN, MAX_SEARCHED = 5, 20_000
+NOT_WORD = re.compile(r"\W+")
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,8 +105,23 @@ def find_family(model: IndexedModel, reference: MemberReference, kinds: Sequence
         _check_kind(others[0], kinds)
     if "*" in reference.name:
         return _members_like(model, reference, allowed)
-    nearest = nearest_names(reference.name, (family.name for family in families))
+    member = _find_member(model, families, reference.name)
+    nearest = (
+        f"it is {quoted(member)}" if member else nearest_names(reference.name, [family.name for family in families])
+    )
     raise ModellingError(f"no {_or_words(kinds)} {quoted(reference.name)}: {nearest}")
+
+
+def _find_member(model: IndexedModel, families: Sequence[Family], name: str) -> str:
+    """Return the member that has this name in a file without indices: ``ship[Paris, wk1]`` for ship_Paris_wk1."""
+    flat = NOT_WORD.sub("_", fold(name)).strip("_")
+    for family in families:
+        if flat.startswith(NOT_WORD.sub("_", fold(family.name))):
+            for number in range(min(len(family.positions), MAX_SEARCHED)):
+                member = model.member_name(family, number)
+                if NOT_WORD.sub("_", fold(member)).strip("_") == flat:
+                    return member
+    return ""
 
 
 def _members_like(model: IndexedModel, reference: MemberReference, kinds: Sequence[str]) -> Family:
