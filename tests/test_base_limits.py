@@ -46,6 +46,7 @@ def nest(depth: int) -> object:
     [
         (Result({"a": 1}, tuple(range(64)), 1.0), True), (Result({"a": 1}, tuple(range(65)), 1.0), False),
         (Result({"a": 2**protocol.MAX_BITS - 1}, None, 1.0), True), (Result({"a": 2**protocol.MAX_BITS}, None, 1.0), False),
+        (Result({"a": 10**5000}, None, 1.0), False),
         (Result({"a": nest(37)}, None, 1.0), True), (Result({"a": nest(40)}, None, 1.0), False),
         (Result({1: 2, None: 3}, None, -0.0), True),
     ],

@@ -31,8 +31,8 @@ from oragent._base.text_format import shorten
 
 # Maximum depth of nested collections in metrics, as in ``read_literal``.
 MAX_DEPTH = 40
-# Maximum bits of an integer: Python does not convert longer ones to text.
-MAX_BITS = 12_000
+# Maximum bits of an integer, as in ``safe_load``, which reads stored metrics; such an integer fits into a float.
+MAX_BITS = 1000
 MAX_FEATURES = 64
 # CPU seconds of a guest's first call that do not count, for imports and compilation.
 FIRST_S = 5.0
@@ -97,9 +97,14 @@ class Failure:
 
 
 def format_result(result: Result) -> str:
-    """Render ``result`` as the block that ends an evaluation's standard output."""
+    """Render ``result`` as the block that ends an evaluation's standard output, or as a failure if it has no text."""
+    metrics = _to_python(result.metrics)
+    try:
+        storable_metrics(metrics)
+    except ValueError as problem:
+        return format_failure(Failure(Status.REJECTED, f"broken result block: {problem}"))
     parts = [
-        ("METRICS", _to_python(result.metrics)),
+        ("METRICS", metrics),
         ("FEATURES", _to_python(result.features)),
         ("SCORE", float(result.score)),
     ]
@@ -174,9 +179,7 @@ def _parse_result(block: list[str]) -> Result | Failure:
         return _reject_block(str(problem))
     if isinstance(features, list):
         features = tuple(features)
-    if features is not None and not (
-        isinstance(features, tuple) and all(type(value) in (int, float) and is_finite(value) for value in features)
-    ):
+    if features is not None and not (isinstance(features, tuple) and all(map(_is_feature, features))):
         return _reject_block(
             f"features must be a tuple of ints, or of finite numbers, or None, not {_shorten_repr(features)}"
         )
@@ -216,7 +219,7 @@ def _make_storable(value: Any, depth: int) -> Any:
     if isinstance(value, list | tuple | set):
         return type(value)(_make_storable(item, depth + 1) for item in value)
     if isinstance(value, int) and value.bit_length() > MAX_BITS:
-        raise ValueError("metrics hold a whole number that is too long")
+        raise ValueError("metrics hold a whole number beyond 1e300; let the evaluator print a smaller one, or a text")
     if isinstance(value, str):
         return storable_text(value)
     return value
@@ -242,6 +245,12 @@ def is_finite(score: float) -> bool:
     except OverflowError:
         # The int is beyond the range of floats.
         return False
+
+
+def _is_feature(value: object) -> bool:
+    if type(value) is int:
+        return value.bit_length() <= MAX_BITS
+    return type(value) is float and math.isfinite(value)
 
 
 def _shorten_repr(value: object, width: int = 60) -> str:

@@ -7,7 +7,7 @@ import pytest
 
 from oragent._base.budget import Spent
 from oragent._base.errors import StoreError
-from oragent._base.protocol import Status
+from oragent._base.protocol import Result, Status, format_result, parse
 from oragent.evaluation import Evaluation
 from oragent.ledger import RecordedReply
 from oragent.search.candidate import Candidate, Committed
@@ -53,6 +53,22 @@ def test_what_was_written_is_read_after_reopening(path: Path) -> None:
         assert store.elapsed_s() == 6.0
         assert store.meta("end") == "done"
         assert store.meta("nothing") is None
+
+
+@pytest.mark.parametrize("bits", [999, 1000, 1001, 1025, 12_000, 16_600])
+def test_whole_numbers_of_an_evaluator_are_refused_or_read_back(path: Path, bits: int) -> None:
+    """A hexadecimal number can be longer than the decimal numbers that Python reads."""
+    number = hex(2**bits - 1)
+    block = format_result(Result({"size": [0]}, (1,), 1.0))
+    for text in (block.replace("[0]", f"[-{number}]"), block.replace("(1,)", f"(1, -{number})")):
+        parsed = parse(text)
+        assert isinstance(parsed, Result) is (bits <= 1000)
+        if isinstance(parsed, Result):
+            scored = Evaluation(Status.OK, parsed.score, parsed.features, parsed.metrics)
+            with Store(path) as store:
+                store.keep_evaluation("a", scored, 1.0)
+            with Store(path, readonly=True) as store:
+                assert store.evaluation("a") == scored
 
 
 def test_records_come_in_the_order_of_rounds(path: Path) -> None:
