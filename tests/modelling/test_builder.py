@@ -167,13 +167,17 @@ CALLS: list[tuple[Callable[[IndexedModelBuilder], object], list[Callable[[Indexe
             lambda b: b.add_rows("s", ["town"], "<", rows=[0, 1], columns=[0, 1]),
             lambda b: b.add_rows("s", ["town"], rows=[0, 1], columns=[0, 1], rhs=[1.0, 2.0, 3.0]),
             lambda b: b.add_rows("s", ["town"], rows=[0, 1], columns=[0, 1], values=np.nan),
+            lambda b: b.add_rows("s", ["town"], rows=[0, 1], columns=[0, 1], values=[1.0, INF]),
+            lambda b: b.add_rows("s", ["town"], rows=[0, 1], columns=[0, 1], rhs=[1.0, INF]),
+            lambda b: b.add_rows("s", ["town"], rows=[0, 1], columns=[0, 1], rhs={("b",): -INF}),
+            lambda b: b.add_rows("s", ["town"], rows=[0, 1], columns=[0, 1], rhs=np.nan),
         ],
     ),
     (
         lambda b: b.cells("need", [("a",)]),
         [lambda b: b.cells("none"), lambda b: b.cells("need", [("c",)]), lambda b: b.cells("need", [("a", "b")]), lambda b: b.keys("none")],
     ),
-    (lambda b: b.set_objective("o", "minimize", [0, 1]), [lambda b: b.set_objective("o", "up", [0]), lambda b: b.set_objective("o", "minimize", [0, 1], [1.0, 2.0, 3.0])]),
+    (lambda b: b.set_objective("o", "minimize", [0, 1]), [lambda b: b.set_objective("o", "up", [0]), lambda b: b.set_objective("o", "minimize", [0, 1], [1.0, 2.0, 3.0]), lambda b: b.set_objective("o", "minimize", [0, 1], INF)]),
 ]  # fmt: skip
 
 
@@ -182,6 +186,42 @@ def test_what_does_not_fit_is_refused(right: Callable, wrong: Callable) -> None:
     right(started())
     with pytest.raises(ModellingError) as refused:
         wrong(started())
+    assert "\n" not in str(refused.value)
+
+
+# Parts of models that fit, and parts beside them whose figures solvers do not accept.
+FIGURES: list[tuple[Callable[[IndexedModelBuilder], object], Callable[[IndexedModelBuilder], object]]] = [
+    (lambda b: b.add_variables("y", low=2, high=2), lambda b: b.add_variables("y", low=2, high=1)),
+    (lambda b: b.add_variables("y", low=-INF), lambda b: b.add_variables("y", low=INF)),
+    (lambda b: b.add_variables("y", high=INF), lambda b: b.add_variables("y", low=-INF, high=-INF)),
+    (
+        lambda b: b.set_objective("o", "minimize", constant=1e15),
+        lambda b: b.set_objective("o", "minimize", constant=INF),
+    ),
+    (
+        lambda b: b.set_objective("o", "minimize", constant=-1.0),
+        lambda b: b.set_objective("o", "minimize", constant=np.nan),
+    ),
+    (
+        lambda b: b.add_rows("s", columns=[0], values=1e14 * b.cells("first")),
+        lambda b: b.add_rows("s", columns=[0], values=1e15 * b.cells("first")),
+    ),
+    (
+        lambda b: b.add_rows("s", columns=[0], rhs=b.cells("first")),
+        lambda b: b.add_rows("s", columns=[0], rhs=b.cells("first") + INF),
+    ),
+]
+
+
+@pytest.mark.parametrize(("right", "wrong"), FIGURES)
+def test_a_model_with_figures_that_no_solver_accepts_is_not_built(right: Callable, wrong: Callable) -> None:
+    builder = started()
+    right(builder)
+    builder.build()
+    builder = started()
+    with pytest.raises(ModellingError) as refused:
+        wrong(builder)
+        builder.build()
     assert "\n" not in str(refused.value)
 
 

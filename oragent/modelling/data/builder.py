@@ -26,7 +26,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from oragent._base.errors import ModellingError
-from oragent.modelling.data.display import quoted
+from oragent.modelling.data.display import number, quoted
 from oragent.modelling.data.indexed import (
     RELATION_CODES,
     IndexedModel,
@@ -128,8 +128,6 @@ class IndexedModelBuilder:
                 f"parameter {quoted(name)}: its values must be numbers, not cells of another parameter"
             )
         figures = self._figures(name, values, places, tuple(sets)).base
-        if not np.isfinite(figures).all():
-            raise ModellingError(f"parameter {quoted(name)} has a value that is not finite: leave the cell out")
         positions = np.arange(self._cell_count, self._cell_count + len(places))
         self._parameters[name] = ParameterFamily(name, tuple(sets), places, positions, unit, meaning, source=source)
         self._cells.append(figures)
@@ -264,7 +262,7 @@ class IndexedModelBuilder:
         raise ModellingError(f"unknown family {quoted(family)}: add it first")
 
     def build(self) -> IndexedModel:
-        """Return the model. An incomplete model raises ``ModellingError``."""
+        """Return the model. An incomplete model or figures that solvers do not accept raise ``ModellingError``."""
         objectives = []
         names = list(dict.fromkeys(goal.name for goal, _, _ in self._objectives))
         for name in names:
@@ -274,24 +272,28 @@ class IndexedModelBuilder:
             nothing = LinkedVector.of_numbers(np.zeros(self._column_count))
             objectives = [IndexedObjective("objective", Sense.MINIMIZE, nothing)]
         counts = np.concatenate([np.zeros(1, dtype=np.int64), *self._counts])
-        return IndexedModel(
-            name=self._name,
-            sets=tuple(self._sets.values()),
-            parameters=tuple(self._parameters.values()),
-            variables=tuple(self._variables.values()),
-            rows=tuple(self._rows.values()),
-            objectives=tuple(objectives),
-            cells=np.concatenate([np.zeros(0), *self._cells]),
-            low=_join(self._low),
-            high=_join(self._high),
-            integer=np.concatenate([np.zeros(0, dtype=bool), *self._integer]),
-            starts=np.cumsum(counts),
-            columns=np.concatenate([np.zeros(0, dtype=np.int32), *self._columns]),
-            entries=_join(self._entries),
-            relations=np.concatenate([np.zeros(0, dtype=np.int8), *self._relations]),
-            rhs=_join(self._rhs),
-            meaning=self._meaning,
-        ).check()
+        return (
+            IndexedModel(
+                name=self._name,
+                sets=tuple(self._sets.values()),
+                parameters=tuple(self._parameters.values()),
+                variables=tuple(self._variables.values()),
+                rows=tuple(self._rows.values()),
+                objectives=tuple(objectives),
+                cells=np.concatenate([np.zeros(0), *self._cells]),
+                low=_join(self._low),
+                high=_join(self._high),
+                integer=np.concatenate([np.zeros(0, dtype=bool), *self._integer]),
+                starts=np.cumsum(counts),
+                columns=np.concatenate([np.zeros(0, dtype=np.int32), *self._columns]),
+                entries=_join(self._entries),
+                relations=np.concatenate([np.zeros(0, dtype=np.int8), *self._relations]),
+                rhs=_join(self._rhs),
+                meaning=self._meaning,
+            )
+            .check()
+            .check_figures()
+        )
 
     def _join_objective(self, parts: list[tuple[IndexedObjective, Positions, LinkedVector]]) -> IndexedObjective:
         first = parts[0][0]
@@ -382,8 +384,15 @@ class IndexedModelBuilder:
             )
         if is_bound:
             values = np.where(np.abs(values) >= NO_BOUND, np.copysign(np.inf, values), values)
-        if np.isnan(values).any() or (np.isfinite(values) & (np.abs(values) > MAX_FIGURE)).any():
-            raise ModellingError(f"{quoted(name)}: a figure is not a number, or beyond {MAX_FIGURE:g} in size")
+        wrong = ~(np.abs(values) <= MAX_FIGURE)
+        if is_bound:
+            wrong &= ~np.isinf(values)
+        if wrong.any():
+            expected = "a number or infinity" if is_bound else "a finite number"
+            raise ModellingError(
+                f"{quoted(name)}: a figure is {number(float(values[wrong][0]))}: expected {expected}, at most "
+                f"{MAX_FIGURE:g} in size"
+            )
         return LinkedVector.of_numbers(values)
 
 

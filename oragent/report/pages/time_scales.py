@@ -28,18 +28,23 @@ class TimeScale:
     has_date: bool
 
     def text(self, value: float) -> str:
-        """Return the clock time of a value; empty if it is too far from the origin.
+        """Return the clock time of a value; empty if it is too far from the origin, or outside the years 1 to 9999.
 
         With a date, it is in front. Without one, ``+1 d`` follows for each day after the first.
         """
         if not abs(value * self.minutes) <= MAX_MINUTES:
             return ""
         # Whole seconds, because values of a solver are inexact.
-        moment = self.origin + timedelta(seconds=round(60 * value * self.minutes))
+        try:
+            moment = self.origin + timedelta(seconds=round(60 * value * self.minutes))
+        except OverflowError:
+            return ""
         form = "%H:%M:%S" if moment.second else "%H:%M"
         if self.has_date:
             is_day = self.minutes % 1440 == 0 and not (self.origin.hour or self.origin.minute)
-            return moment.strftime("%Y-%m-%d" if is_day else f"%Y-%m-%d {form}")
+            # A year before 1000 has four digits only in this form.
+            day = moment.date().isoformat()
+            return day if is_day else f"{day} {moment.strftime(form)}"
         days = (moment.date() - self.origin.date()).days
         return moment.strftime(form) + (f" {days:+d} d" if days else "")
 

@@ -82,3 +82,22 @@ def test_a_time_far_from_its_origin_has_no_clock() -> None:
     assert not scale.text(float("nan"))
     # Noise of a solver is no second.
     assert scale.text(29.99999999) == "2024-02-28 01:00"
+
+
+@given(
+    st.datetimes(allow_imaginary=False).map(lambda time: time.replace(second=0, microsecond=0)),
+    st.integers(-700, 700),
+)
+def test_a_time_outside_the_calendar_has_no_clock(origin: datetime, weeks: int) -> None:
+    try:
+        expected = (origin + timedelta(weeks=weeks)).isoformat(" ", "minutes")
+    except OverflowError:
+        expected = ""
+    assert TimeScale(origin, 10080.0, has_date=True).text(weeks) in (expected, expected.removesuffix(" 00:00"))
+
+
+@pytest.mark.parametrize(("origin", "sign"), [(datetime.max, 1), (datetime.min, -1)])
+def test_the_first_and_the_last_day_have_a_clock(origin: datetime, sign: int) -> None:
+    scale = TimeScale(datetime(origin.year, origin.month, origin.day), 1440.0, has_date=True)
+    assert scale.text(0) == origin.date().isoformat()
+    assert not scale.text(sign)
