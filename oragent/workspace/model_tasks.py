@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 
 from oragent._base.errors import ConfigError, ModellingError, WorkspaceError
+from oragent.modelling.data.display import quoted
 from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.solution import SolveStatus
 from oragent.modelling.operations import ModelSession, SolveLimits
@@ -15,7 +16,7 @@ from oragent.modelling.operations.checking import diff_entries
 from oragent.modelling.operations.outcomes import ScenarioModel
 from oragent.modelling.operations.requests import DropChange, MemberReference
 from oragent.modelling.operations.results import AnyResult, DiffEntry, Figure, Moved
-from oragent.modelling.operations.stages import stage_optima
+from oragent.modelling.operations.stages import StageOutcome, stage_optima
 from oragent.modelling.operations.state import ModelScenario, ModelStudy, moved, objective_change, stage_changes
 from oragent.workspace.cells import CellChange, change_cells, is_cell_change, locate_cell, read_change
 from oragent.workspace.data_changes import DataFiles
@@ -301,29 +302,38 @@ def _test_preservation(
         reason = f"with the former values, no model of the new program can be captured: {problem}"
         return Preservation(holds=False, reason=reason, former=former, cells=cells)
     study = ModelStudy(model, new.solve_limits)
-    optima, new_optima = (
-        [stage.optimum for stage in each.stages(scenario)]
-        for each, scenario in ((old_study, before), (study, study.present))
-    )
-    statuses = before.known.outcome.status, study.present.known.outcome.status
-    holds, reason = _is_preserved(optima, new_optima, *statuses)
-    return Preservation(holds=holds, reason=reason, objective=new_optima[0], former=former, cells=cells)
+    stages, new_stages = old_study.stages(before), study.stages(study.present)
+    holds, reason = _is_preserved(stages, new_stages)
+    return Preservation(holds=holds, reason=reason, objective=new_stages[0].optimum, former=former, cells=cells)
 
 
-def _is_preserved(
-    former: Sequence[Figure], now: Sequence[Figure], status: SolveStatus, new_status: SolveStatus
-) -> tuple[bool | None, str]:
+def _is_preserved(former: Sequence[StageOutcome], now: Sequence[StageOutcome]) -> tuple[bool | None, str]:
     """Compare the optima of all objectives, each given as an interval, the most important first."""
-    if former[0].value is None or now[0].value is None:
-        if status is new_status is not SolveStatus.UNKNOWN:
-            return True, f"both models are {status}"
-        return (None if SolveStatus.UNKNOWN in (status, new_status) else False), f"{status} before, {new_status} now"
-    pairs = list(zip(former, now, strict=False))
-    if len(now) < len(former) or any(_differ(*pair) for pair in pairs):
-        return False, "with the former values, the optimum differs: name neutral values of new cells (option neutral)"
-    if all(figure.is_exact for pair in pairs for figure in pair):
+    is_decided = True
+    for stage, new_stage in zip(former, now, strict=False):
+        if stage.optimum.value is None or new_stage.optimum.value is None:
+            subject = "the model" if stage is former[0] else f"objective {quoted(new_stage.objective.name)}"
+            return _compare_statuses(stage.status, new_stage.status, subject)
+        if _differ(stage.optimum, new_stage.optimum):
+            return (
+                False,
+                "with the former values, the optimum differs: name neutral values of new cells (option neutral)",
+            )
+        is_decided &= stage.optimum.is_exact and new_stage.optimum.is_exact
+    if len(now) < len(former):
+        return False, f"the former program has {len(former)} objectives, and the new one {len(now)}"
+    if is_decided:
         return True, ""
     return None, "not decided within the gap: allow a longer solve with --time or --gap 0"
+
+
+def _compare_statuses(former: SolveStatus, now: SolveStatus, subject: str) -> tuple[bool | None, str]:
+    """Compare the results of two solves of which one has no optimum."""
+    if SolveStatus.UNKNOWN in (former, now):
+        return None, f"{subject} is {former} before, and {now} now"
+    if former is now:
+        return True, f"{subject} is {now} in both programs"
+    return False, f"{subject} is {former} before, and {now} now"
 
 
 def _differ(former: Figure, now: Figure) -> bool:

@@ -79,6 +79,9 @@ def test_an_unproven_aim_leaves_the_bound_of_the_next_one_and_nothing_of_later_o
     # An aim may give up more than its optimum: a worse one then allows less instead of more.
     lost = [0 if first is OPTIMAL else 2 if share > 1 else 1]
     lost.append(lost[0] + (1 if lost[0] or second is not OPTIMAL else 0))
+    # A claim under a limit that is not proven proves nothing.
+    claimed = zip(lost, (second, OPTIMAL), strict=True)
+    assert [stage.status for stage in stages] == [first, *(BEST if missing else status for missing, status in claimed)]
     for span, missing, full, sense in zip(spans[1:], lost, outcomes[1:], senses, strict=True):
         low, high = full.span()
         bound = (low, None) if sense == "minimize" else (None, high)
@@ -122,6 +125,13 @@ def test_without_a_point_no_later_aim_is_solved() -> None:
     assert [stage.objective.name for stage in stages] == ["first", "waste"]
     assert (stages[1].point, stages[1].optimum.value, stages[1].optimum.low) == (None, None, None)
     assert len(pool.models) == 2
+
+
+@pytest.mark.parametrize(("first", "status"), [(OPTIMAL, SolveStatus.UNBOUNDED), (BEST, SolveStatus.UNKNOWN)])
+def test_an_aim_without_bound_is_proven_among_proven_optima_only(first: SolveStatus, status: SolveStatus) -> None:
+    model = rank(fixed_shop(1), ["minimize"] * 3, [(0.0, 0.0)] * 3)
+    stages, _ = claim(model, [Outcome(first, POINT, 1.0, 1.0), Outcome(SolveStatus.UNBOUNDED)])
+    assert [stage.status for stage in stages] == [first, status]
 
 
 @settings(max_examples=10)

@@ -13,8 +13,12 @@ from hypothesis import strategies as st
 from rich.console import Console
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
+from oragent.modelling.data.links import LinkedVector
+from oragent.modelling.data.model_values import Sense
+from oragent.modelling.data.objectives import IndexedObjective
 from oragent.modelling.data.solution import SolveStatus
 from oragent.modelling.operations.results import Figure
+from oragent.modelling.operations.stages import StageOutcome
 from oragent.workspace.model_commands import VerbCommands, print_verb_result
 from oragent.workspace.model_results import RunResult
 from oragent.workspace.model_tasks import _is_preserved
@@ -262,6 +266,11 @@ def test_a_revision_keeps_the_optimum_of_each_aim(tmp_path: Path, old: str, new:
     assert result["preservation"]["former"]["value"] == truth[0]
 
 
+def stage(optimum: Figure, status: SolveStatus = SolveStatus.OPTIMAL) -> StageOutcome:
+    goal = IndexedObjective("aim", Sense.MINIMIZE, LinkedVector.of_numbers(np.zeros(1)))
+    return StageOutcome(goal, status, optimum, None)
+
+
 ENDS = st.one_of(st.none(), st.integers(-3, 3))
 
 
@@ -281,7 +290,7 @@ def test_optima_are_preserved_if_they_are_equal_and_not_if_they_cannot_be(pairs:
             )
         is_possible &= bool(values[0] & values[1])
         is_proven &= len(values[0]) == len(values[1]) == 1
-    holds, _ = _is_preserved(*sides, SolveStatus.FEASIBLE, SolveStatus.FEASIBLE)
+    holds, _ = _is_preserved(*([stage(figure, SolveStatus.FEASIBLE) for figure in side] for side in sides))
     assert holds is (False if not is_possible else True if is_proven else None)
 
 
@@ -296,8 +305,8 @@ def test_optima_are_preserved_if_they_are_equal_and_not_if_they_cannot_be(pairs:
 def test_optima_are_equal_within_a_millionth_for_each_former_aim(
     former: list[float], now: list[float], holds: bool
 ) -> None:
-    figures = [[Figure.exact(value) for value in values] for values in (former, now)]
-    assert _is_preserved(*figures, SolveStatus.OPTIMAL, SolveStatus.OPTIMAL)[0] is holds
+    sides = [[stage(Figure.exact(value)) for value in values] for values in (former, now)]
+    assert _is_preserved(*sides)[0] is holds
 
 
 @pytest.mark.parametrize(
@@ -311,8 +320,15 @@ def test_optima_are_equal_within_a_millionth_for_each_former_aim(
 def test_models_without_an_optimum_are_alike_if_both_are_proven(
     status: SolveStatus, new_status: SolveStatus, holds: bool | None
 ) -> None:
-    figures = [[Figure.exact(1.0) if each is SolveStatus.OPTIMAL else Figure()] for each in (status, new_status)]
-    assert _is_preserved(*figures, status, new_status)[0] is holds
+    sides = [
+        [stage(Figure.exact(1.0) if each is SolveStatus.OPTIMAL else Figure(), each)] for each in (status, new_status)
+    ]
+    assert _is_preserved(*sides)[0] is holds
+    # A later aim without an optimum is compared as the first one is.
+    first = stage(Figure.exact(2.0))
+    assert _is_preserved(*([first, *side] for side in sides))[0] is holds
+    # Nothing is proven after a first aim that differs.
+    assert _is_preserved([first, *sides[0]], [stage(Figure.exact(3.0)), *sides[1]])[0] is False
 
 
 @pytest.mark.slow

@@ -158,6 +158,36 @@ def test_each_of_several_objectives_is_compared(tmp_path: Path, limit: float, ho
     assert (verified.ok, verified.preservation.holds, verified.preservation.former.value) == (holds, holds, 60.0)
 
 
+def test_a_later_objective_without_bound_has_its_status_and_is_kept(tmp_path: Path) -> None:
+    """Wheat comes first, of which 60 are made; of rye there is no limit."""
+    goal = FurtherObjective("wheat", {"wheat": 1.0}, Sense.MAXIMIZE, priority=1)
+    model = make_model({"sold": ({"wheat": 1.0}, 60.0)}).with_records(
+        objective=Objective({"rye": 1.0}), features=ModelFeatures(goals=(goal,))
+    )
+    old, new = (state(tmp_path / name, model) for name in ("old", "new"))
+    found = linprog([-1.0, 0.0], A_eq=[[0.0, 1.0]], b_eq=[60.0])
+    # SciPy calls it unbounded.
+    assert found.status == 3
+    assert [stage.status for stage in run_model(old).stages] == ["optimal", "unbounded"]
+    verified = verify_revision(old, new, [])
+    assert verified.preservation is not None
+    assert (verified.ok, verified.preservation.holds) == (True, True)
+
+
+def test_objectives_in_another_order_are_not_compared_one_by_one(tmp_path: Path) -> None:
+    limits = {"sold": ({"wheat": 1.0}, 60.0), "oven": ({"rye": 1.0}, 40.0)}
+    sides = []
+    for name, priority in (("old", 1), ("new", -1)):
+        goal = FurtherObjective("wheat", {"wheat": 1.0}, Sense.MAXIMIZE, priority=priority)
+        model = make_model(limits).with_records(
+            objective=Objective({"rye": 1.0}), features=ModelFeatures(goals=(goal,))
+        )
+        sides.append(state(tmp_path / name, model))
+    result = verify_revision(*sides, [])
+    assert (result.stages, result.ok) == ((), False)
+    assert any(entry.of == "objective" for entry in result.entries)
+
+
 def test_lines_end_with_the_status_of_the_last_solve(tmp_path: Path) -> None:
     folder = state(tmp_path, make_model())
     for lines, is_ok in (

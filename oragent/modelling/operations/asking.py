@@ -146,7 +146,6 @@ def _compare(study: ModelStudy, before: ModelScenario, after: ModelScenario) -> 
     points = study.last_point(before), study.last_point(after)
     warnings = list(dict.fromkeys((*study.warn(before), *study.warn(after))))
     before_goal, goal = before.model.objective, after.model.objective
-    orders = [[stage.name for stage in scenario.model.stages] for scenario in (before, after)]
     if (before_goal.name, before_goal.sense) != (goal.name, goal.sense):
         warnings.append("the two have different objectives, so the difference means nothing")
     decided = is_decided(change.difference) or SolveStatus.INFEASIBLE in (first.status, second.status)
@@ -164,7 +163,7 @@ def _compare(study: ModelStudy, before: ModelScenario, after: ModelScenario) -> 
         status_after=str(second.status),
         decided=decided,
         continue_with="" if decided or any(point is None for point in points) else continue_options(study.limits),
-        stages=stage_changes(study, before, after) if orders[0] == orders[1] else (),
+        stages=stage_changes(study, before, after),
         objectives=part_changes(before.model, points[0], after.model, points[1]),
         moved=moves,
         newly_binding=newly,

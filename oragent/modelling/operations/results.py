@@ -208,6 +208,7 @@ class StageOptimum(ResultPart):
 
     name: str
     sense: str
+    status: str
     optimum: Figure
     # Later stages may give up this percentage of it, or this amount if it is larger.
     within: float

@@ -25,6 +25,8 @@ class StageOutcome:
     """Knowledge about the optimum of one stage."""
 
     objective: IndexedObjective
+    # Status under the limits of earlier stages; not proven if one of these is not.
+    status: SolveStatus
     # Optimum under the limits of earlier stages.
     optimum: Figure
     # ``(n,)`` best known point, or None.
@@ -52,7 +54,7 @@ def solve_stages(
     """
     outcome = pool.solve(first, limits)
     goal = model.stages[0]
-    stages = [StageOutcome(goal, _optimum(goal, outcome.objective, outcome.span()), outcome.point)]
+    stages = [StageOutcome(goal, outcome.status, _optimum(goal, outcome.objective, outcome.span()), outcome.point)]
     held: list[tuple[Arrays, float]] = []
     # Number of stages since the last one that is proven together with all before it; 0 if all are proven.
     unproven = 0
@@ -69,14 +71,15 @@ def solve_stages(
             arrays = limit_objective(arrays, by, limit)
         goal, solved_stage = after, solved.setdefault(tuple(limit for _, limit in held), ScenarioModel(arrays))
         outcome = pool.solve(solved_stage, limits)
-        low, high = outcome.span()
+        (low, high), status = outcome.span(), outcome.status
         if unproven:
+            status = SolveStatus.UNKNOWN if outcome.point is None else SolveStatus.FEASIBLE
             is_minimised = arrays.sense.sign > 0
             if unproven > 1 or not is_minimised:
                 low = -np.inf
             if unproven > 1 or is_minimised:
                 high = np.inf
-        stages.append(StageOutcome(goal, _optimum(goal, outcome.objective, (low, high)), outcome.point))
+        stages.append(StageOutcome(goal, status, _optimum(goal, outcome.objective, (low, high)), outcome.point))
     return tuple(stages)
 
 
@@ -92,6 +95,7 @@ def stage_optima(stages: tuple[StageOutcome, ...]) -> tuple[StageOptimum, ...]:
         StageOptimum(
             name=stage.objective.name,
             sense=str(stage.objective.sense),
+            status=str(stage.status),
             optimum=stage.optimum,
             within=100 * stage.objective.slack,
             within_amount=stage.objective.slack_amount,

@@ -185,8 +185,9 @@ def objective_change(study: ModelStudy, before: ModelScenario, after: ModelScena
 
 
 def stage_changes(study: ModelStudy, before: ModelScenario, after: ModelScenario) -> tuple[ObjectiveChange, ...]:
-    """Return the optima of all stages of two scenarios with the same stages; empty for a single one."""
-    if len(after.model.stages) == 1:
+    """Return the optima of all stages of two scenarios; empty for a single one, or if their objectives differ."""
+    names, new_names = ([goal.name for goal in scenario.model.stages] for scenario in (before, after))
+    if len(names) == 1 or names != new_names:
         return ()
     pairs = zip(study.stages(before), study.stages(after), strict=False)
     return tuple(
