@@ -4,6 +4,7 @@ import math
 from functools import partial
 
 from oragent._base.budget import Spent
+from oragent._base.errors import BudgetExhausted
 from oragent.evaluation import Evaluation
 from oragent.search.archive import Archive
 from oragent.search.best_program import BestProgram
@@ -47,7 +48,13 @@ class LeaderCheck:
             BudgetExhausted: The budget allows no further check.
         """
         while (leader := self._find_leader(run)) is not None:
-            rejected = await self._check(run, leader)
+            try:
+                rejected = await self._check(run, leader)
+            except BudgetExhausted as problem:
+                if not self._needs_race(run, leader):
+                    raise
+                reason = f"it is not shown to be better than the best program so far: {problem}"
+                rejected = reject_leader(leader, reason)
             if rejected is None:
                 await self._measure_on_practice(run, leader)
                 return
@@ -63,6 +70,24 @@ class LeaderCheck:
                 return rejected
         return None
 
+    def _needs_race(self, run: RoundContext, leader: Candidate) -> bool:
+        """Return True if the settings ask for races, and a leader is within the noise."""
+        context, best = self._context, self._archive.best
+        if not context.settings.strategy.leader_rounds or best is None or not context.scoring.draws_practice:
+            return False
+        tried = context.spent.evaluations + run.used.evaluations
+        direction, metrics = context.problem.about.direction, leader.evaluation.metrics
+        return is_above_noise(direction, best.metrics, metrics, tried) is False
+
+    def _count_rounds(self, run: RoundContext) -> int:
+        """Return the maximum number of rounds of a race; each takes two evaluations of the budget."""
+        context = self._context
+        remaining = context.settings.budget.remaining(context.spent + run.used)
+        rounds = min(context.settings.strategy.leader_rounds, remaining.evaluations // 2)
+        if context.seed_work:
+            rounds = min(rounds, int(remaining.work / (2 * context.seed_work)))
+        return rounds
+
     async def _race(self, run: RoundContext, leader: Candidate, seen: Seen) -> Evaluation | None:
         """Compare a leader that is within the noise with the best program on new instances, if the settings ask for it.
 
@@ -70,21 +95,17 @@ class LeaderCheck:
             The evaluation as a rejected one if the leader is not shown to be better, else None.
         """
         context, best = self._context, self._archive.best
-        rounds, direction = context.settings.strategy.leader_rounds, context.problem.about.direction
-        if not rounds or best is None or not context.scoring.draws_practice:
+        if best is None or not self._needs_race(run, leader):
             return None
-        tried = context.spent.evaluations + run.used.evaluations
-        if is_above_noise(direction, best.metrics, leader.evaluation.metrics, tried) is not False:
-            return None
-        bound = context.settings.budget.evaluations
-        affordable = rounds if bound is None else max(0, bound - tried) // 2
+        direction, size = context.problem.about.direction, context.settings.problem_size
 
         async def measure(program: str, seed: int) -> Evaluation:
             subset = Subset(mode=PRACTICE, seed=seed)
-            return await context.scoring.measure(seen, program, None, subset, math.inf, "")
+            return await context.scoring.measure(seen, program, size, subset, math.inf, "")
 
         programs = best.source, leader.source
-        race = await hold_race(measure, direction, programs, leader.fingerprint, min(rounds, affordable))
+        rounds = self._count_rounds(run)
+        race = await hold_race(measure, direction, programs, leader.fingerprint, rounds, context.count_work)
         run.notes.append(race.to_note(run.number))
         run.case.used += Spent(evaluations=race.evaluations, work=race.work)
         if race.is_shown:
@@ -97,7 +118,8 @@ class LeaderCheck:
             return
         position = next(at for at, program in enumerate(run.candidates) if program is leader)
         view = self._make_view(run, leader)
-        measuring = self._context.scoring.measure(view, leader.source, None, run.experiments.instances, CPU_S, "")
+        size, instances = self._context.settings.problem_size, run.experiments.instances
+        measuring = self._context.scoring.measure(view, leader.source, size, instances, CPU_S, "")
         measured = await self._context.in_time(measuring)
         if measured.score is not None and leader.score is not None:
             score = PracticeScore(f"{run.number}.{position}", leader.score, measured.score)

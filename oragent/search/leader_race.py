@@ -2,7 +2,7 @@
 
 The score of a leader is partly luck, because it is the best of many on the same instances. A race draws further
 practice instances, round by round, and pools them. It ends when the sequential test of ``oragent._base.sequential``
-shows a difference, whose error holds at any number of rounds, or after a number of rounds.
+shows a difference, and its interval excludes 0, at any round, or after a number of rounds.
 """
 
 import hashlib
@@ -19,11 +19,10 @@ from pydantic.dataclasses import dataclass as checked
 from oragent._base.direction import Direction
 from oragent._base.racing import read_instance_values
 from oragent._base.safe_load import parse_json
-from oragent._base.sequential import anytime_p
+from oragent._base.sequential import anytime_p, bet_on_differences
 from oragent._base.settings import STRICT
 from oragent._base.statistics import ALPHA, weigh_sizes
 from oragent.evaluation import Evaluation
-from oragent.evaluation.capabilities import read_work
 from oragent.ledger.case import wait_for_all
 from oragent.search.store import RoundNote
 
@@ -105,6 +104,7 @@ async def hold_race(
     programs: tuple[str, str],
     fingerprint: str,
     rounds: int,
+    count_work: Callable[[Evaluation], float],
 ) -> LeaderRace:
     """Measure both programs on new instances in each round until one is shown to be better.
 
@@ -115,22 +115,25 @@ async def hold_race(
         fingerprint: That of the new leader. The seeds follow from it, so a resumed run repeats its instances, and no
             program was chosen by them.
         rounds: Maximum number of rounds.
+        count_work: Returns the units of work of an evaluation.
     """
     first_seed = int(hashlib.sha256(fingerprint.encode()).hexdigest()[:SEED_DIGITS], 16)
     gains: list[float] = []
-    p, played, work = 1.0, 0, 0.0
-    while played < rounds and p >= ALPHA:
+    p, played, work, is_shown, is_worse = 1.0, 0, 0.0, False, False
+    while played < rounds and not (is_shown or is_worse):
         former, leader = await wait_for_all([measure(program, first_seed + played) for program in programs])
         played += 1
-        work += sum(read_work(ended.metrics) or 0.0 for ended in (former, leader))
+        work += count_work(former) + count_work(leader)
         drawn = weigh_gains(direction, former.metrics, leader.metrics)
         if drawn is None:
             # One of the programs fails, so no difference can be tested.
             is_shown = former.score is None and leader.score is not None
-            return LeaderRace(fingerprint, is_shown, len(gains), p, 2 * played, work)
+            break
         gains += drawn
-        p = anytime_p(gains)
         if not any(gains):
             # Both programs do the same.
             break
-    return LeaderRace(fingerprint, p < ALPHA and math.fsum(gains) > 0, len(gains), p, 2 * played, work)
+        test = bet_on_differences(gains)
+        p = test.p
+        is_shown, is_worse = p < ALPHA and test.low > 0, p < ALPHA and test.high < 0
+    return LeaderRace(fingerprint, is_shown, len(gains), p, 2 * played, work)

@@ -4,7 +4,7 @@ import asyncio
 import json
 import zlib
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -14,9 +14,10 @@ from pydantic import ValidationError
 
 from oragent._base.budget import Spent
 from oragent._base.direction import Direction
-from oragent._base.errors import StoreError
+from oragent._base.errors import BudgetExhausted, StoreError
 from oragent._base.protocol import Status
 from oragent._base.racing import mean_score
+from oragent._base.sequential import anytime_p
 from oragent.evaluation import Evaluation, Job
 from oragent.report.run import load_run
 from oragent.report.terminal import list_costs
@@ -49,7 +50,7 @@ def race(
     async def run(program: str, seed: int) -> Evaluation:
         return measure(program, seed)
 
-    return asyncio.run(hold_race(run, direction, ("old", "new"), "fingerprint", rounds))
+    return asyncio.run(hold_race(run, direction, ("old", "new"), "fingerprint", rounds, lambda evaluation: 0.0))
 
 
 def measured(values: list[float]) -> Evaluation:
@@ -81,6 +82,16 @@ def test_a_difference_ends_the_race_early_and_only_a_better_program_is_shown(
     assert np.mean([ended.evaluations for ended in races]) < 10
     assert all(ended.instances == 6 * ended.evaluations for ended in races)
     assert all(ended.p < 0.05 for ended in races)
+
+
+@pytest.mark.parametrize(("loss", "is_shown"), [(0.0, True), (20.0, False)])
+def test_a_leader_whose_mean_may_be_worse_is_not_shown(loss: float, is_shown: bool) -> None:
+    """A program that wins on 23 of 24 instances, and loses on the last nearly as much as it won, is shown by its signs."""
+    gains = [1.0] * 23 + [-loss]
+    values = {"old": [0.0] * 24, "new": gains}
+    assert anytime_p(gains) < 0.05
+    assert sum(gains) > 0
+    assert race(lambda program, seed: measured(values[program]), rounds=1).is_shown is is_shown
 
 
 def test_each_round_has_instances_of_its_own_for_both_programs() -> None:
@@ -255,6 +266,41 @@ def test_a_step_above_the_noise_of_val_needs_no_race(begun) -> None:
     folder = begun("budget.evaluations=6", "strategy.window=1", "strategy.leader_rounds=6", *SETTINGS)
     outcome = search(folder, Strategy(name="jump", round=jump, asks_model=False), noisy, offers=OFFERS)
     assert outcome.progress.spent.evaluations == 6 == len(leaders(folder))
+
+
+@pytest.mark.parametrize("reported", [2.5, None])
+def test_races_have_the_size_of_a_run_and_end_within_its_bound_on_work(begun, reported: float | None) -> None:
+    """An evaluation counts as much as that of the seed if it reports no work."""
+
+    def report(job: Job) -> Evaluation:
+        ended = noisy(job)
+        work = 2.5 if "--fresh_seed" not in str(job.arguments) else reported
+        return replace(ended, metrics=ended.metrics | {"work": work})
+
+    jobs: list[Job] = []
+    settings = ("budget.work=75", "strategy.window=1", "strategy.leader_rounds=6", "problem_size=7", *SETTINGS)
+    folder = begun(*settings)
+    outcome = search(folder, STRATEGY, lambda job: jobs.append(job) or report(job), offers=OFFERS)
+    assert outcome.progress.spent.work == 75
+    assert outcome.progress.spent.evaluations == 30
+    assert {job.problem_size for job in jobs if job.mode == "practice"} == {7}
+    again: list[Job] = []
+    resumed = search(reopen(folder.path), STRATEGY, lambda job: again.append(job) or report(job), offers=OFFERS)
+    assert not again
+    assert resumed.progress.spent.work == 75
+
+
+def test_nothing_leads_within_the_noise_when_the_time_ends(begun) -> None:
+    def end(job: Job) -> Evaluation:
+        if job.mode == "practice":
+            raise BudgetExhausted("the budget of 60 seconds is used up")
+        return noisy(job)
+
+    folder = begun("budget.evaluations=20", "strategy.window=1", "strategy.leader_rounds=6", *SETTINGS)
+    search(folder, STRATEGY, end, offers=OFFERS)
+    assert len(records(folder)) == 20
+    # The seed and the first program, which is better by far.
+    assert len(leaders(folder)) <= 2
 
 
 def test_a_killed_race_goes_on_with_its_stored_evaluations(begun) -> None:

@@ -65,3 +65,10 @@ def test_a_run_ends_that_only_fits_val_and_is_the_same_with_any_number_of_worker
     model = Strategy(name="step", round=improve)
     folder = begun("budget.evaluations=12", "strategy.disagreement=3", "strategy.window=1", "model.name=m")
     assert "disagree" not in search(folder, model, fitted, offers=OFFERS).reason
+
+
+def test_practice_instances_have_the_size_of_the_run(begun) -> None:
+    strategy, jobs = Strategy(name="step", round=improve, asks_model=False), []
+    folder = begun("budget.evaluations=4", "strategy.window=1", "problem_size=7")
+    search(folder, strategy, lambda job: jobs.append(job) or fitted(job), offers=OFFERS)
+    assert {job.problem_size for job in jobs if job.mode == "practice"} == {7}
