@@ -157,11 +157,13 @@ class FormulationResult:
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> "FormulationResult":
         """Read the result from plain data."""
+        # A result of another version may have other fields.
+        fields = {name: value for name, value in plain.items() if name in cls.__dataclass_fields__}
         milp = None if plain["milp"] is None else model_from_dict(plain["milp"])
         columns = set() if milp is None else set(milp.flat_variable_names)
         return cls(
             **{
-                **plain,
+                **fields,
                 "milp": milp,
                 "disputes": tuple(map(read_dispute, plain.get("disputes", ()))),
                 "withdrawn": tuple(map(read_dispute, plain.get("withdrawn", ()))),

@@ -1,10 +1,11 @@
 """References to cells of data files, ``data/demand.csv[Paris, wk3]``, and replacement of cell values.
 
 A reference names the file, the labels at the start of the row, and the column. For a workbook or database with several
-tables, the name of the table follows ``#``: ``plan.xlsx#Costs[Lyon, Paris, EUR]``.
+tables, the name of the table follows ``#``: ``plan.xlsx#Costs[Lyon, Paris, EUR]``. In a JSON file, the labels are keys.
 """
 
 import json
+import math
 import re
 import sqlite3
 from collections.abc import Iterable, Mapping
@@ -34,6 +35,11 @@ LABEL = re.compile(r'\s*(?:"(?P<quoted>[^"]*)"|(?P<plain>[^,"]+?))\s*(?:,|$)')
 PLAIN_NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d{1,3})?", re.ASCII)
 MAX_NAMED = 8
 JSON = ".json"
+JsonLeaf = float | int | str | bool | None
+# Values other than numbers by their texts in a table.
+JSON_WORDS: Mapping[str, JsonLeaf] = {"": None, "true": True, "false": False}
+# Largest size up to which each whole number is a float.
+MAX_EXACT = 2**53
 # Maximum seconds to write a new value into a database.
 PATIENCE_S = 30.0
 
@@ -82,10 +88,12 @@ def read_cell(text: str) -> CellReference:
     """Read a reference to a cell."""
     match = FORM.fullmatch(text)
     labels = _read_labels(match["labels"]) if match else []
-    if match is None or len(labels) < 2:
+    path = match["path"].strip() if match else ""
+    # A key of a JSON file may be at its first level.
+    if match is None or len(labels) < (1 if path.casefold().endswith(JSON) else 2):
         example = "data/demand.csv[Paris, wk3], with the file, labels of the row, and the column"
-        raise WorkspaceError(f"{shorten(text)!r} is not a cell; expected for example {example}")
-    return CellReference(match["path"].strip(), (match["table"] or "").strip(), tuple(labels[:-1]), labels[-1])
+        raise WorkspaceError(f"{shorten(text.strip())!r} is not a cell; expected for example {example}")
+    return CellReference(path, (match["table"] or "").strip(), tuple(labels[:-1]), labels[-1])
 
 
 def is_cell_change(text: str) -> bool:
@@ -183,6 +191,8 @@ def change_cells(content: bytes, path: str, changes: Iterable[CellChange], keep_
                 f"{change.cell}: {shorten(change.value, 40)!r} is not a number; expected one with a decimal point, "
                 f"such as {located.text}, whatever the file uses"
             )
+        if PLAIN_NUMBER.fullmatch(change.value) and math.isinf(float(change.value)):
+            raise WorkspaceError(f"{change.cell}: {change.value} is too large; expected a number below 1.8e308 in size")
         placed.setdefault(located.table, {})[located.row, located.column] = change.value
     return _write_cells(content, path, placed, keep_formulas)
 
@@ -224,11 +234,18 @@ def _change_json(content: bytes, path: str, values: Mapping[tuple[int, int], str
     cells = list(list_json_cells(tree))
     for (row, _), value in values.items():
         _, holder, key = cells[row]
-        holder[key] = _typed(value)
+        holder[key] = _json_value(value, holder[key])
     indent = re.match(r"[^\n]*\n( *)", text.strip())
     ending = "\n" if text.endswith("\n") else ""
     width = len(indent[1]) if indent else None
     return encode_like(json.dumps(tree, indent=width, ensure_ascii=False) + ending, content)
+
+
+def _json_value(text: str, former: object) -> JsonLeaf:
+    """Convert the text of a cell to a JSON value; a text remains a text."""
+    if isinstance(former, str):
+        return text
+    return JSON_WORDS[text.casefold()] if text.casefold() in JSON_WORDS else _typed(text)
 
 
 def _change_database(content: bytes, path: str, table: str, values: Mapping[tuple[int, int], str]) -> bytes:
@@ -257,7 +274,10 @@ def _typed(text: str) -> float | int | str:
     """Convert the text of a number to a number; return other texts unchanged."""
     if not PLAIN_NUMBER.fullmatch(text):
         return text
-    return int(float(text)) if float(text).is_integer() else float(text)
+    number = float(text)
+    if text.lstrip("+-").isdecimal():
+        return int(text)
+    return int(number) if number.is_integer() and abs(number) <= MAX_EXACT else number
 
 
 def _quote(name: str) -> str:

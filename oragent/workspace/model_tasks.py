@@ -315,10 +315,8 @@ def _is_preserved(former: Sequence[StageOutcome], now: Sequence[StageOutcome]) -
             subject = "the model" if stage is former[0] else f"objective {quoted(new_stage.objective.name)}"
             return _compare_statuses(stage.status, new_stage.status, subject)
         if _differ(stage.optimum, new_stage.optimum):
-            return (
-                False,
-                "with the former values, the optimum differs: name neutral values of new cells (option neutral)",
-            )
+            reason = "with the former values, the optimum differs: name neutral values of new cells (option neutral)"
+            return False, reason
         is_decided &= stage.optimum.is_exact and new_stage.optimum.is_exact
     if len(now) < len(former):
         return False, f"the former program has {len(former)} objectives, and the new one {len(now)}"

@@ -101,6 +101,8 @@ def test_a_result_has_every_part_of_its_session() -> None:
     for name in result.__dataclass_fields__.keys() - {"milp", "checks", "metamorphic", "unmodelled", "attempts"}:
         assert getattr(stored, name) == getattr(result, name), name
     assert json.dumps(stored.to_plain()) == json.dumps(result.to_plain())
+    # A field of another version is left out.
+    assert FormulationResult.from_plain(result.to_plain() | {"battery": []}).to_plain() == result.to_plain()
 
 
 def test_a_result_without_a_model_is_the_same_after_it_was_stored() -> None:

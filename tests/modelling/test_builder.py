@@ -228,7 +228,7 @@ def test_a_model_with_figures_that_no_solver_accepts_is_not_built(right: Callabl
 def test_a_parameter_may_lack_a_cell_that_is_not_used() -> None:
     builder = begin()
     builder.add_parameter("part", ["town"], {("b",): 3.0})
-    with pytest.raises(ModellingError, match="a"):
+    with pytest.raises(ModellingError):
         builder.cells("part", [("a",)])
     assert builder.cells("part", [("b",)]).cells.tolist() == [0]
 

@@ -1,7 +1,9 @@
 """Cells get new values in files as people and programs leave them; the reader of tables is the oracle."""
 
 import io
+import json
 import re
+import sqlite3
 import zipfile
 
 import pytest
@@ -314,3 +316,55 @@ def test_formulas_are_the_same_relative_to_their_places(
 
     assert have_same_formula(formula(first), formula(second)) is is_same
     assert have_same_formula(formula(second), formula(first)) is is_same
+
+
+@pytest.mark.parametrize(
+    ("cell", "value"),
+    [("[b]", "2"), ("[a, c]", "2.5"), ("[a, c]", "12345678901234567891"), ("[b]", "-1e3"), ("[b]", "1e300")],
+)
+def test_a_key_of_each_level_of_a_json_file_gets_the_number(cell: str, value: str) -> None:
+    changed = json.loads(change_cells(b'{"a": {"c": 1}, "b": 4}', "d.json", [read_change(f"d.json{cell} = {value}")]))
+    expected = {"a": {"c": 1}, "b": 4}
+    (expected if cell == "[b]" else expected["a"])[cell.strip("[]").split(", ")[-1]] = json.loads(value)
+    assert changed == expected
+
+
+def test_a_column_alone_names_no_cell_of_a_table() -> None:
+    with pytest.raises(WorkspaceError):
+        read_change("d.csv[b] = 2")
+
+
+def database() -> bytes:
+    with sqlite3.connect(":memory:") as connection:
+        connection.execute("CREATE TABLE t (name TEXT, value REAL)")
+        connection.execute("INSERT INTO t VALUES ('a', 1)")
+        connection.commit()
+        return connection.serialize()
+
+
+@pytest.mark.parametrize(
+    ("path", "content"),
+    [("d.json", b'{"a": {"value": 1}}'), ("d.csv", b"name,value\na,1\nb,2\n"), ("d.sqlite", database())],
+)
+def test_a_number_beyond_the_largest_float_is_refused(path: str, content: bytes) -> None:
+    for value in ("1e22", "-1.5e308"):
+        assert change_cells(content, path, [read_change(f"{path}[a, value] = {value}")]) != content
+    with pytest.raises(WorkspaceError):
+        change_cells(content, path, [read_change(f"{path}[a, value] = -1.8e308")])
+
+
+@pytest.mark.parametrize(
+    ("former", "text", "value"),
+    [
+        (True, "false", False), (False, "True", True), (None, "3", 3), (2.5, "4", 4), ("040", "050", "050"),
+        ("", "true", "true"), ("a", "", ""),
+    ],
+)  # fmt: skip
+def test_a_value_of_a_json_file_keeps_its_kind(former: object, text: str, value: object) -> None:
+    content = json.dumps({"a": {"b": former}}).encode()
+    changed = json.loads(change_cells(content, "d.json", [read_change(f"d.json[a, b] = {text}")]))["a"]["b"]
+    assert (changed, type(changed)) == (value, type(value))
+    before = str(former) if former is not None else ""
+    edit = CellEdit(path="d.json", row="a, b", column="value", before=before, after=text, places=(0, 0))
+    restored = json.loads(undo_edits(json.dumps({"a": {"b": changed}}).encode(), "d.json", [edit]))["a"]["b"]
+    assert (restored, type(restored)) == (former, type(former))
