@@ -171,13 +171,18 @@ CALLS: list[tuple[Callable[[IndexedModelBuilder], object], list[Callable[[Indexe
             lambda b: b.add_rows("s", ["town"], rows=[0, 1], columns=[0, 1], rhs=[1.0, INF]),
             lambda b: b.add_rows("s", ["town"], rows=[0, 1], columns=[0, 1], rhs={("b",): -INF}),
             lambda b: b.add_rows("s", ["town"], rows=[0, 1], columns=[0, 1], rhs=np.nan),
+            lambda b: b.add_rows("s", ["town"], rows=[0, 1], columns=[0, 1], rhs="much"),
+            lambda b: b.add_rows("s", ["town"], rows=[0, 1], columns=[0, 1], rhs=[1.0, [2.0]]),
+            lambda b: b.add_rows("s", ["town"], rows=[0, 1], columns=[0.0, 1.0]),
+            lambda b: b.add_rows("s", columns="x"),
         ],
     ),
     (
         lambda b: b.cells("need", [("a",)]),
         [lambda b: b.cells("none"), lambda b: b.cells("need", [("c",)]), lambda b: b.cells("need", [("a", "b")]), lambda b: b.keys("none")],
     ),
-    (lambda b: b.set_objective("o", "minimize", [0, 1]), [lambda b: b.set_objective("o", "up", [0]), lambda b: b.set_objective("o", "minimize", [0, 1], [1.0, 2.0, 3.0]), lambda b: b.set_objective("o", "minimize", [0, 1], INF)]),
+    (lambda b: b.set_objective("o", "minimize", [0, 1]), [lambda b: b.set_objective("o", "up", [0]), lambda b: b.set_objective("o", "minimize", [0, 1], [1.0, 2.0, 3.0]), lambda b: b.set_objective("o", "minimize", [0, 1], INF), lambda b: b.set_objective("o", "minimize", [0, -1]), lambda b: b.set_objective("o", "minimize", [0, 2]),
+        lambda b: b.set_objective("o", "minimize", [0.5]), lambda b: b.set_objective("o", "minimize", [0], weight=np.nan), lambda b: b.set_objective("o", "minimize", [0], {"a": 1.0})]),
 ]  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from oragent._base.errors import ConfigError, WorkspaceError
+from oragent._base.errors import ConfigError, UntrustedError, WorkspaceError
 from oragent._base.terminal import Terminal
 from oragent.ledger.study import FinishedCase, Spent
 from oragent.llm.callable import Scripted
@@ -155,7 +155,7 @@ def test_a_verb_is_resumed_with_its_own_models_unless_they_are_foreign(home: Pat
     asked = wanted(home, model=None, runtime=runtime, effort=EffortOptions(time=7.0))
     said(lambda console: command.build_program(asked, console))
     assert verbs.pending[-1].effort == EffortOptions(time=7.0)
-    with pytest.raises(Exception, match="nowhere"):
+    with pytest.raises(UntrustedError):
         said(lambda console: command.resume_verb(wanted(home, model=None), console))
     words = RuntimeWords(shortcuts={"budget.money": 5.0})
     verbs.end = (PLAIN, "", "")

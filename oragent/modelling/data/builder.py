@@ -46,6 +46,7 @@ from oragent.modelling.data.model_values import (
     Sense,
     VariableKind,
     check_choice,
+    check_finite,
     require_name,
 )
 from oragent.modelling.data.objectives import IndexedObjective
@@ -191,16 +192,14 @@ class IndexedModelBuilder:
         places = self._place_keys(name, sets, keys, self._rows)
         positions = np.arange(self._row_count, self._row_count + len(places))
         family = RowFamily(name, tuple(sets), places, positions, unit, meaning, is_guessed)
-        column = np.asarray(columns, dtype=np.int64)
-        row = np.zeros(len(column), dtype=np.int64) if rows is None else np.asarray(rows, dtype=np.int64)
+        where = f"rows {quoted(name)}"
+        column = _check_positions(columns, self._column_count, f"{where}: an entry", "column")
+        row = _check_positions(
+            np.zeros(len(column), dtype=np.int64) if rows is None else rows, len(places), f"{where}: an entry", "row"
+        )
         if len(row) != len(column):
-            raise ModellingError(
-                f"rows {quoted(name)}: {len(row)} row numbers for {len(column)} columns; expected equal numbers"
-            )
-        for figures, end, what in ((row, len(places), "row"), (column, self._column_count, "column")):
-            if len(figures) and not 0 <= int(figures.min()) <= int(figures.max()) < end:
-                raise ModellingError(f"rows {quoted(name)}: an entry names a {what} beyond the existing {end}")
-        code = RELATION_CODES[check_choice(Relation, relation, f"rows {quoted(name)}: relation")]
+            raise ModellingError(f"{where}: {len(row)} row numbers for {len(column)} columns; expected equal numbers")
+        code = RELATION_CODES[check_choice(Relation, relation, f"{where}: relation")]
         entries = self._figures(name, values, np.zeros((len(column), 0), dtype=np.int32), ())
         row, column, entries = _sort_entries(row, column, entries, self._column_count)
         self._counts.append(np.bincount(row, minlength=len(places)).astype(np.int64))
@@ -226,9 +225,11 @@ class IndexedModelBuilder:
         priority: int = 0,
     ) -> None:
         """Add an objective, or terms to the one of this name. The first objective is active."""
-        column = np.asarray(columns, dtype=np.int64)
+        where = f"objective {quoted(name)}"
+        column = _check_positions(columns, self._column_count, f"{where}: a term", "column")
         figures = self._figures(name, values, np.zeros((len(column), 0), dtype=np.int32), ())
-        direction = check_choice(Sense, sense, f"objective {quoted(name)}: sense")
+        direction = check_choice(Sense, sense, f"{where}: sense")
+        constant, weight = check_finite(constant, f"{where}: constant"), check_finite(weight, f"{where}: weight")
         nothing = LinkedVector.of_numbers(np.zeros(0))
         goal = IndexedObjective(name, direction, nothing, constant, unit, meaning, weight, priority)
         self._objectives.append((goal, column, figures))
@@ -367,14 +368,17 @@ class IndexedModelBuilder:
             return LinkedVector(
                 figures.base.astype(float), Links(linked, figures.cells[linked] + offset, figures.factors[linked])
             )
+        by_member: object = figures
         if isinstance(figures, Mapping):
             by_key = {
                 self._place_key(name, sets, key, [self._sets[s].position_of for s in sets]): value
                 for key, value in figures.items()
             }
-            values = np.array([by_key.get(key, 0.0) for key in map(tuple, places.tolist())], dtype=float)
-        else:
-            values = np.asarray(figures, dtype=float)
+            by_member = [by_key.get(key, 0.0) for key in map(tuple, places.tolist())]
+        try:
+            values = np.asarray(by_member, dtype=float)
+        except (TypeError, ValueError):
+            raise ModellingError(f"{quoted(name)}: a figure is not a number: expected numbers or cells") from None
         if values.ndim == 0 or (values.shape == (1,) and count != 1):
             values = np.full(count, float(values.reshape(-1)[0]))
         values = values.reshape(-1)
@@ -401,6 +405,16 @@ def label_text(label: Label) -> str:
     if isinstance(label, float) and label.is_integer():
         return str(int(label))
     return str(label)
+
+
+def _check_positions(positions: Sequence[int] | Positions, end: int, subject: str, what: str) -> Positions:
+    """Return row or column numbers as an array. One that does not exist raises an error."""
+    numbers = np.atleast_1d(np.asarray(positions))
+    if len(numbers) and (numbers.dtype.kind not in "iu" or not 0 <= int(numbers.min()) <= int(numbers.max()) < end):
+        raise ModellingError(
+            f"{subject} names a {what} that does not exist: expected whole numbers from 0, below {end}"
+        )
+    return numbers.astype(np.int64)
 
 
 def _join(blocks: Sequence[LinkedVector]) -> LinkedVector:
