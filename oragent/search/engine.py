@@ -335,12 +335,14 @@ class Engine:
                 detail = f"\n{failed.detail}".rstrip()
                 name = self._folder.problem.name
                 raise ProblemError(f"the seed heuristic of {name} fails: {failed.status}: {failed.message}{detail}")
+            self._note_seed(candidate.evaluation)
+            run.case.allowance = self._budget.bound_evaluations(run.case.allowance)
             await self._score_initial_programs(run)
             run = await self._check_round(run)
             run.case.used += self._store.checks()
         else:
             run = self._replay_round(run)
-        self._note_seed(run.candidates[0].evaluation)
+            self._note_seed(run.candidates[0].evaluation)
         return self._commit_round(0, run)
 
     def _note_seed(self, seed: Evaluation) -> None:

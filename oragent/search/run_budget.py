@@ -65,9 +65,16 @@ class RunBudget:
         """
         remaining = self.remaining()
         share = remaining.equal_part(0, places)
-        self._granted[number] = replace(share, work=min(max(share.work, self.evaluation_work), remaining.work))
+        work = min(max(share.work, self.evaluation_work), remaining.work)
+        self._granted[number] = self.bound_evaluations(replace(share, work=work))
         self._granted_at[number] = self.elapsed_s()
         return self._granted[number]
+
+    def bound_evaluations(self, share: Spent) -> Spent:
+        """Return a share with the evaluations that its work allows, so that parallel branches do not exceed it."""
+        if not self.evaluation_work:
+            return share
+        return replace(share, evaluations=min(share.evaluations, math.ceil(share.work / self.evaluation_work)))
 
     def settle(self, number: int, used: Spent, *, is_live: bool) -> None:
         """Add the budget used by a committed round, and release its grant. A replayed round is not ``is_live``."""
