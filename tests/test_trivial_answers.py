@@ -11,6 +11,8 @@ import pytest
 import yaml
 
 from oragent._base.protocol import Result, parse
+from oragent._base.racing import read_instance_values
+from oragent._base.statistics import Alternative, sign_flip_test
 from oragent.authoring import scaffold
 
 PROJECT = Path(__file__).parents[1]
@@ -66,9 +68,10 @@ DRIVING = {
 }
 # answers of the default pass, which takes seconds
 FEW = "zeros", "random", "first argument in shape"
-# Share of the seed's score. The seeds of these problems change nothing in a network, so any other answer moves the score
-# a little, to either side.
-MARGINS = dict.fromkeys(("tsp_pomo", "cvrp_pomo", "tsp_lehd", "cvrp_lehd"), 0.005)
+# The seeds of these problems change nothing in a network, so any other answer moves the score a little, to either side:
+# an answer beats a seed if the difference by instance, for these problems, is no chance at this level, shared by all answers.
+CHANCE = 0.01
+NETWORKS = "tsp_pomo", "cvrp_pomo", "tsp_lehd", "cvrp_lehd"
 
 
 def evaluate(folder: Path, candidate: Path | None) -> Result | None:
@@ -80,10 +83,22 @@ def evaluate(folder: Path, candidate: Path | None) -> Result | None:
 
 
 @cache
-def seed_score(folder: Path) -> float:
+def score_seed(folder: Path) -> Result:
     seed = evaluate(folder, None)
     assert seed is not None
-    return seed.score
+    return seed
+
+
+def is_chance(sign: int, answer: Result, seed: Result, answers: int) -> bool:
+    """Return True if a score that is better by chance is as likely as this one, by the signs of paired differences."""
+    first, second = (
+        [value for values in (read_instance_values(result.metrics) or {}).values() for value in values]
+        for result in (answer, seed)
+    )
+    differences = [sign * (one - other) for one, other in zip(first, second, strict=True)]
+    assert 2.0 ** -len(differences) < CHANCE / answers, "too few instances to tell"
+    found = sign_flip_test(differences, Alternative.GREATER)
+    return found is None or found > CHANCE / answers
 
 
 def expressions(folder: Path, shape: str) -> dict[str, str]:
@@ -109,17 +124,20 @@ def check_answers(folder: Path, shape: str, tmp_path: Path, names: Iterable[str]
     for node in ast.parse((folder / "heuristic.py").read_text()).body:
         if getattr(node, "name", "") in about.get("functions", ()):
             imports += f"{ast.unparse(node)}\n"
-    better, seed = {}, seed_score(folder)
-    for name in names or answers:
+    better, seed = {}, score_seed(folder)
+    names = tuple(names or answers)
+    for name in names:
         program = tmp_path / f"{name}.py"
         arguments = "args = (*args, *kwargs.values())"
         program.write_text(
             f"{imports}def {about['function']}(*args, **kwargs):\n    {arguments}\n    return {answers[name]}\n"
         )
         ended = evaluate(folder, program)
-        if ended is not None and sign * (ended.score - seed) > MARGINS.get(folder.name, 0.0) * abs(seed):
+        if ended is None or sign * (ended.score - seed.score) <= 0:
+            continue
+        if folder.name not in NETWORKS or not is_chance(sign, ended, seed, len(names)):
             better[name] = ended.score
-    assert better == {}, seed
+    assert better == {}, seed.score
 
 
 @pytest.mark.slow
