@@ -26,7 +26,7 @@ from oragent._base import files
 from oragent._base.racing import read_instance_values
 from oragent.api.experiments import source_of
 from oragent.evaluation import EvaluationRunner
-from oragent.evaluation.capabilities import FRESH_SEED, evaluator_arguments, find_options, mode_patience
+from oragent.evaluation.capabilities import FRESH_SEED, PRACTICE, evaluator_arguments, find_options, mode_patience
 from oragent.evaluation.discovered import EVIDENCE, Evidence, SetEvidence
 from oragent.evaluation.job import DISCOVERED
 from oragent.evaluation.problem import LimitSettings, Problem, find_problem
@@ -74,19 +74,19 @@ def set_evidence(problem: Problem, seed: Figures, best: Figures) -> SetEvidence:
     return SetEvidence(round(seed["score"], 6), round(best["score"], 6), interval, sizes, best.get("fresh_seed"))
 
 
-def decide(problem: Problem, source: str) -> str:
-    """Return the sentence of a duel on new instances of the sizes of ``val``."""
+def decide(problem: Problem, source: str, offers: frozenset[str]) -> str:
+    """Return the sentence of a duel on new instances: of the sizes of ``val``, where the evaluator draws such."""
     published = next((rule for rule in RULES.get(problem.name, ()) if rule.__module__ == reevo_rules.__name__), None)
     name, rule = "the seed", problem.seed
     if published is not None:
         name = f"the rule {published.__name__} of ReEvo"
         rule = source_of(published).replace(f"def {published.__name__}(", f"def {problem.about.function}(")
+    few = PRACTICE in offers
+    instances: Figures = {"on": PRACTICE, "instances": DUEL_INSTANCES} if few else {"on": "fresh"}
     with TemporaryDirectory() as outputs:
-        duel = oragent.duel(
-            source, rule, problem=problem, on="practice", instances=DUEL_INSTANCES, seeds=4, outputs=outputs
-        )
+        duel = oragent.duel(source, rule, problem=problem, seeds=4, outputs=outputs, **instances)
     sentence = duel.verdict.sentence.replace("first", "the program").replace("second", name)
-    return f"on {DUEL_INSTANCES} new instances of each size in a round: {sentence}"
+    return f"on {f'{DUEL_INSTANCES} new instances of each size' if few else 'a fresh set'} in a round: {sentence}"
 
 
 def main(first: str, second: str, title: str, why: str, draws: bool) -> None:
@@ -126,7 +126,7 @@ def main(first: str, second: str, title: str, why: str, draws: bool) -> None:
         harden=hardened.sentence,
         date=date.today().isoformat(),
         packages=problem.packages,
-        duel=decide(problem, source),
+        duel=decide(problem, source, score.offers),
     )
     write(problem, title, source, evidence)
 
