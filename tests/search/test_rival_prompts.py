@@ -111,7 +111,7 @@ def play(folder: RunFolder, number: int) -> Writer:
         archive, rng = Archive("minimize"), np.random.default_rng(5)
         for record in context.history:
             archive.add(Elite.of(record[0]), 0)
-        allowance = Spent(50, 50, 10**6, 1.0)
+        allowance = Spent(50, 50, 10**6, 1.0, 1.0)
         run = RoundContext.opened(
             context,
             number,

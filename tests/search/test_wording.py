@@ -98,7 +98,7 @@ def on_a_line(begun):
             )
             context.packages = ("numpy", "numba")
             run = RoundContext.opened(
-                context, 1, archive=Archive("minimize"), rng=np.random.default_rng(1), allowance=Spent(7, 9, 10**6, 1.0),
+                context, 1, archive=Archive("minimize"), rng=np.random.default_rng(1), allowance=Spent(7, 9, 10**6, 1.0, 1.0),
                 horizon=0, island=0, spent=Spent(30, 10),
             )  # fmt: skip
 
