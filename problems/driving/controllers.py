@@ -2,8 +2,7 @@
 
 Sources: Treiber, Hennecke and Helbing 2000, Congested traffic states in empirical observations and microscopic
 simulations (the Intelligent Driver Model), DOI 10.1103/PhysRevE.62.1805; Kesting, Treiber and Helbing 2007, General
-lane-changing model MOBIL for car-following models, DOI 10.3141/1999-10. `Cooperative` is our own reference for search
-results: it changes lanes cooperatively, without a memory.
+lane-changing model MOBIL for car-following models, DOI 10.3141/1999-10. For a cooperative one see ``discovered``.
 """
 
 from collections.abc import Iterator, Mapping
@@ -18,10 +17,6 @@ from oragent.domains.driving.rules import TYPES
 Action = dict[str, Any]
 # Acceleration in m/s², which means stronger braking than any vehicle can do.
 STOP = -9.0
-
-
-# Gap in metres that SUMO keeps to a stopped vehicle; a smaller gap counts as a collision.
-STANDING = 2.5
 
 
 def stand_still(edge_info: Mapping[str, Any], vehicles_info: list[dict[str, Any]]) -> list[Action]:
@@ -64,8 +59,6 @@ class _Car:
     decel: float
     # Lanes from which its route continues.
     targets: tuple[int, ...]
-    # Side of these lanes: 1 left, -1 right, 0 if no change is needed.
-    wish: int
 
 
 @dataclass(frozen=True)
@@ -170,7 +163,6 @@ def _make_car(vehicle: Mapping[str, Any]) -> _Car:
         accel=vehicle["max_acceleration"],
         decel=vehicle["max_braking"],
         targets=tuple(vehicle["potential_target_lanes"]),
-        wish=vehicle["wants_left"] - vehicle["wants_right"],
     )
 
 
@@ -180,123 +172,3 @@ def _others_on_lane(car: _Car, lane: int, road: list[_Car]) -> Iterator[_Car]:
 
 def _make_action(name: str, acceleration: float, change: int) -> Action:
     return {"veh_id": name, "acceleration": acceleration, "lane_changing": change}
-
-
-@dataclass(frozen=True)
-class Cooperative:
-    """Controller that cruises just below the limit, looks for gaps early and opens gaps for others."""
-
-    # Cruising speed in m/s.
-    cruise: float = 12.6
-    # No vehicle changes lanes within this many metres of the beginning of E0, because vehicles that leave the junction
-    # there are not seen.
-    entry: float = 20.0
-    # Gap to a stopped vehicle ahead in metres.
-    standing: float = 3.2
-    # Minimum gap in a lane change in metres.
-    touching: float = 2.7
-    # Additional gap to a vehicle ahead, in s of the own speed.
-    headway: float = 0.7
-    # Additional gap in a lane change, in s of the difference in speed.
-    closing: float = 1.5
-    # Vehicles that must go right wait this many metres before the end of E0; those that must go left wait at the end.
-    # They therefore never block each other side by side.
-    stagger: float = 35.0
-    # Braking in m/s² to wait for a gap.
-    comfort: float = 2.5
-    # Braking in m/s² to open a gap for another vehicle.
-    yields: float = 1.5
-    # A vehicle opens a gap only for vehicles at most this many metres ahead.
-    sight: float = 25.0
-    # Speed in m/s. Between two nearly stopped vehicles side by side, slowing down opens no gap, so the faster one
-    # drives ahead.
-    crawl: float = 2.0
-
-    def __call__(self, edge_info: Mapping[str, Any], vehicles_info: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Decide for each vehicle, foremost first. A vehicle that changes lanes counts on both lanes from then on."""
-        road = [(car, car.lane) for car in map(_make_car, vehicles_info)]
-        scene = _Scene(road, {car.name: car.speed for car, _ in road}, set(), edge_info["length"])
-        return [self._choose_action(car, scene) for car, _ in list(road)]
-
-    def _choose_action(self, car: _Car, scene: "_Scene") -> dict[str, Any]:
-        change, speed = car.wish, self._target_speed(car, car.wish, scene)
-        if not self._may_change(car, speed, scene):
-            change, speed = 0, self._target_speed(car, 0, scene)
-        if change:
-            scene.road.append((car, car.lane + change))
-            scene.changing.add(car.name)
-        scene.speeds[car.name] = speed
-        return _make_action(car.name, speed - car.speed, change)
-
-    def _may_change(self, car: _Car, speed: float, scene: "_Scene") -> bool:
-        """Return True if the neighbouring lane has a gap, now and for some seconds, that needs no hard braking."""
-        if not car.wish or car.front < self.entry or speed < car.speed - self.comfort:
-            return False
-        ahead, behind = scene.neighbours(car, car.lane + car.wish)
-        if ahead is not None and not self._is_gap_enough(car, ahead, scene.speeds[ahead.name]):
-            return False
-        return behind is None or self._is_gap_enough(behind, car, speed)
-
-    def _is_gap_enough(self, car: _Car, ahead: _Car, speed: float) -> bool:
-        """Return True if the gap to a vehicle ahead suffices for a change, given the next speed of that vehicle."""
-        return ahead.rear - car.front > self.touching + self.closing * max(0.0, car.speed - speed)
-
-    def _target_speed(self, car: _Car, change: int, scene: "_Scene") -> float:
-        speeds = [self.cruise, car.speed + car.accel]
-        leaders = [scene.neighbours(car, lane)[0] for lane in {car.lane, car.lane + change}]
-        speeds += [self._follow_speed(car, leader) for leader in leaders if leader is not None]
-        if car.wish and not change:
-            stop = scene.length if car.wish > 0 else scene.length - self.stagger
-            if car.front < stop:
-                speeds.append(_stopping_speed(stop - car.front, 0.0, self.comfort))
-            beside, _ = scene.neighbours(car, car.lane + car.wish)
-            if beside is not None and car.front >= self.entry:
-                speeds.append(self._give_way(car, beside))
-        speeds += [
-            self._give_way(car, neighbour) for neighbour, _ in scene.road if self._must_await(neighbour, car, scene)
-        ]
-        return max(0.0, min(speeds))
-
-    def _follow_speed(self, car: _Car, ahead: _Car) -> float:
-        """Return a safe speed behind another vehicle: the lower of our own and the one that SUMO enforces."""
-        gap = ahead.rear - car.front
-        ours = _stopping_speed(gap - self.standing, ahead.speed, self.comfort, self.headway)
-        return min(ours, _stopping_speed(gap - STANDING, ahead.speed, car.decel))
-
-    def _give_way(self, car: _Car, neighbour: _Car) -> float:
-        """Return a speed that falls back gently behind another vehicle."""
-        return max(self._follow_speed(car, neighbour), car.speed - self.yields)
-
-    def _must_await(self, neighbour: _Car, car: _Car, scene: "_Scene") -> bool:
-        """Return True if another vehicle must move just ahead of the car and slowing down opens a gap for it."""
-        if not neighbour.wish or neighbour.name in scene.changing or neighbour.lane + neighbour.wish != car.lane:
-            return False
-        opens = neighbour.rear - car.front > self.touching or neighbour.speed > self.crawl
-        if not opens or not 0.0 < neighbour.front - car.front < self.sight:
-            return False
-        ahead, behind = scene.neighbours(neighbour, car.lane)
-        return behind is car and (ahead is None or self._is_gap_enough(neighbour, ahead, scene.speeds[ahead.name]))
-
-
-@dataclass(frozen=True)
-class _Scene:
-    """State during the decisions of one second: vehicles per lane, and their speeds in the next second."""
-
-    road: list[tuple[_Car, int]]
-    speeds: dict[str, float]
-    changing: set[str]
-    length: float
-
-    def neighbours(self, car: _Car, lane: int) -> tuple[_Car | None, _Car | None]:
-        """Return the nearest vehicle ahead on a lane, by its front, and the nearest behind."""
-        others = [candidate for candidate, its in self.road if its == lane and candidate is not car]
-        ahead = (candidate for candidate in others if candidate.front > car.front)
-        behind = (candidate for candidate in others if candidate.front <= car.front)
-        nearest = attrgetter("front")
-        return min(ahead, key=nearest, default=None), max(behind, key=nearest, default=None)
-
-
-def _stopping_speed(gap: float, speed: float, brake: float, delay: float = 1.0) -> float:
-    """Return the highest speed in m/s that allows to stop behind a vehicle that brakes equally hard."""
-    reach = brake * delay
-    return float((reach**2 + speed**2 + 2.0 * brake * max(0.0, gap)) ** 0.5 - reach)

@@ -17,8 +17,9 @@ from oragent.harness import figures
 # The harness pins numerical libraries to one thread, so it comes before them.
 
 import numpy as np
-from controllers import Cooperative, IdmMobil, Wanderer, stand_still
+from controllers import IdmMobil, Wanderer, stand_still
 
+from oragent.discovered import load
 from oragent.domains.driving import protocol, trials
 from oragent.domains.driving.control import Controller
 from oragent.domains.driving.evaluation import DrivingBaseline, RoadBench, write_baseline
@@ -30,7 +31,7 @@ ROOT = HERE.parents[1]
 Reference = Callable[[], Controller | None]
 REFERENCES: dict[str, Reference] = {
     "SUMO's own": lambda: None,
-    "cooperative": Cooperative,
+    "cooperative": lambda: load("driving", root=ROOT),
     "IDM + MOBIL": IdmMobil,
     "seed": lambda: runpy.run_path(str(HERE / "heuristic.py"))["driving_actions"],
     "naive": lambda: runpy.run_path(str(HERE / "naive.py"))["driving_actions"],

@@ -1,4 +1,4 @@
-"""Our own reference controller: what it decides in small scenes, and that it drives without accidents."""
+"""The controller that ships: what it decides in small scenes, and that it drives without accidents."""
 
 from pathlib import Path
 from typing import Any
@@ -6,13 +6,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from oragent.discovered import load
 from oragent.domains.driving.metrics import score
 from oragent.domains.driving.network import Road
 from oragent.domains.driving.rules import TYPES
 from oragent.domains.driving.scenario import Scenario
 from oragent.domains.driving.trials import drive, throughput
-from problems.driving.controllers import Cooperative
 
+PROJECT = Path(__file__).parents[3]
 EDGE = {"length": 172.8, "lanes": 3, "speed_limit": 13.89}
 
 
@@ -26,7 +27,7 @@ def vehicle(name: str, position: float, lane: int, wish: int = 0, speed: float =
 
 
 def decided(*vehicles: dict[str, Any]) -> dict[str, tuple[float, int]]:
-    actions = Cooperative()(EDGE, list(vehicles))
+    actions = load("driving", root=PROJECT)(EDGE, list(vehicles))
     return {one["veh_id"]: (one["acceleration"], one["lane_changing"]) for one in actions}
 
 
@@ -65,14 +66,14 @@ def test_it_remembers_nothing() -> None:
     scene = [
         vehicle(f"v{i}", float(p), i % 3, int(rng.integers(-1, 2))) for i, p in enumerate(rng.uniform(20, 170, 12))
     ]
-    controller = Cooperative()
-    assert controller(EDGE, scene) == controller(EDGE, scene) == Cooperative()(EDGE, scene)
+    controller = load("driving", root=PROJECT)
+    assert controller(EDGE, scene) == controller(EDGE, scene) == load("driving", root=PROJECT)(EDGE, scene)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [42, 47, 49])
 def test_heavy_traffic_weaves_without_accidents(seed: int, road: Road, left_nothing: Path) -> None:
     scenario = Scenario(3, seed)
-    ended = drive(scenario, road, Cooperative(), left_nothing).figures
+    ended = drive(scenario, road, load("driving", root=PROJECT), left_nothing).figures
     assert ended.collisions == 0
     assert score(ended, throughput(scenario, road, left_nothing)) > 96

@@ -15,6 +15,7 @@ from oragent._base.errors import ProblemError
 from oragent._base.protocol import Result, parse
 from oragent.authoring.bench import Level, ScoringBench, Seed
 from oragent.authoring.seed_checks import check_function
+from oragent.discovered import load
 from oragent.domains.driving import evaluation, network
 from oragent.domains.driving.evaluation import DrivingBaseline
 from oragent.domains.driving.network import Road
@@ -23,7 +24,6 @@ from oragent.evaluation import EvaluationRunner
 from oragent.evaluation.problem import load_problem
 from oragent.report.solution_pictures import is_plain_svg
 from oragent.search.genetics.variation import child_of_seed
-from problems.driving.controllers import Cooperative
 from tests.extras import need
 
 ROOT = Path(__file__).parents[3]
@@ -187,7 +187,9 @@ def test_an_evaluation_tells_score_losses_and_the_published_protocol(tmp_path: P
     for name in ("light", "heavy"):
         (data / f"{name}.txt").write_text("0 1 p,3 2 t,5 2 b")
     setup = evaluation.Setup(WEAVING, "train", (2,), ROOT, prefix=f"{tmp_path}/", data=data)
-    found = evaluation.evaluate(setup, lambda name: Cooperative(), paint=lambda ended, road: seen.update(ended))
+    found = evaluation.evaluate(
+        setup, lambda name: load("driving", root=ROOT), paint=lambda ended, road: seen.update(ended)
+    )
     assert list(found.scores) == [2]
     assert len(found.scores[2]) == 2
     assert 0 < found.metrics["true_score"] <= 100
