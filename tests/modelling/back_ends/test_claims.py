@@ -28,11 +28,9 @@ INF = np.inf
 GRID = np.array(list(itertools.product(range(-2, 4), range(5), range(2))), dtype=float)
 
 
-def able(name: str, *abilities: Ability) -> object:
-    solver = find_solver(name)
-    if not set(abilities) <= solver.abilities:
-        pytest.skip(f"{name} does not support {' and '.join(abilities)}")
-    return solver
+def able(*abilities: Ability) -> list[str]:
+    """Return the installed solvers that have all abilities."""
+    return [name for name in INSTALLED if set(abilities) <= find_solver(name).abilities]
 
 
 def model(sign: int = 1, **more: object) -> Arrays:
@@ -57,9 +55,9 @@ def best(arrays: Arrays) -> float | None:
 
 
 @pytest.mark.parametrize("sign", [1, -1])
-@pytest.mark.parametrize("name", INSTALLED)
+@pytest.mark.parametrize("name", able(Ability.INTEGER))
 def test_a_whole_model_has_the_best_of_all_points(name: str, sign: int) -> None:
-    solver = able(name, Ability.INTEGER)
+    solver = find_solver(name)
     for arrays in (
         model(sign),
         model(sign, row_high=np.array([2.0, -1.0, INF, 1.0])),
@@ -79,9 +77,9 @@ def test_a_whole_model_has_the_best_of_all_points(name: str, sign: int) -> None:
 
 
 @pytest.mark.parametrize("sign", [1, -1])
-@pytest.mark.parametrize("name", INSTALLED)
+@pytest.mark.parametrize("name", able(Ability.CONTINUOUS, Ability.DUALS))
 def test_duals_of_a_linear_model_are_slopes_of_its_optimum(name: str, sign: int) -> None:
-    solver = able(name, Ability.CONTINUOUS, Ability.DUALS)
+    solver = find_solver(name)
     # The first row binds at its lower limit, with its upper limit in place if the costs are opposite.
     base = Arrays(
         Sense.MINIMIZE if sign > 0 else Sense.MAXIMIZE,
@@ -125,9 +123,9 @@ def test_models_without_an_optimum_have_no_point(name: str) -> None:
     assert (result.values, result.limit) == (None, None)
 
 
-@pytest.mark.parametrize("name", INSTALLED)
+@pytest.mark.parametrize("name", able(Ability.INTEGER, Ability.TIME))
 def test_no_time_or_no_nodes_end_a_solve_with_their_limit(name: str) -> None:
-    solver = able(name, Ability.INTEGER, Ability.TIME)
+    solver = find_solver(name)
     rng = np.random.default_rng(1)
     sizes = rng.integers(1000, 9999, (4, 120)).astype(float)
     hard = Arrays(
@@ -161,12 +159,12 @@ FEATURES = [
 
 
 @pytest.mark.parametrize("sign", [1, -1])
-@pytest.mark.parametrize(("ability", "features"), FEATURES)
-@pytest.mark.parametrize("name", INSTALLED)
-def test_parts_that_are_native_have_the_best_of_all_points(
-    name: str, ability: Ability, features: ModelFeatures, sign: int
-) -> None:
-    solver = able(name, Ability.INTEGER, ability)
+@pytest.mark.parametrize(
+    ("name", "features"),
+    [(name, features) for ability, features in FEATURES for name in able(Ability.INTEGER, ability)],
+)
+def test_parts_that_are_native_have_the_best_of_all_points(name: str, features: ModelFeatures, sign: int) -> None:
+    solver = find_solver(name)
     free = {"row_low": np.array([0.0, -4.0, -INF, -INF]), "row_high": np.array([5.0, 2.0, INF, INF])}
     arrays = model(sign, features=features, **free)
     if features.semi_continuous:
@@ -178,9 +176,9 @@ def test_parts_that_are_native_have_the_best_of_all_points(
 
 
 @pytest.mark.parametrize("sign", [1, -1])
-@pytest.mark.parametrize("name", INSTALLED)
+@pytest.mark.parametrize("name", able(Ability.INTEGER))
 def test_a_start_may_be_feasible_or_not(name: str, sign: int) -> None:
-    solver = able(name, Ability.INTEGER)
+    solver = find_solver(name)
     arrays = model(sign)
     for start in ([1.0, 2.0, 0.0], [9.0, 9.0, 9.0]):
         result = solver.solve(arrays, SolverOptions(), np.array(start))
