@@ -13,7 +13,8 @@ CPU_S = 10
 MEMORY = 4 << 30
 # Maximum number of characters of a refusal.
 MAX_REFUSAL = 500
-CHILD = "import sys; from oragent._base.file_reading import print_reading; sys.exit(print_reading(*sys.argv[1:]))"
+# The child ends at once: threads of libraries, such as those of pyarrow, crash some processes in which Python ends.
+CHILD = "import os, sys; from oragent._base.file_reading import print_reading; os._exit(print_reading(*sys.argv[1:]))"
 
 
 def read_in_child(

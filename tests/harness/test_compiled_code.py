@@ -173,13 +173,9 @@ def double(x):
 
 def f(x):
     answer = float(double(x).sum())
-    for entries in [each for each in gc.get_objects() if type(each) is dict]:
-        for key in [*entries]:
-            if isinstance(key, str) and key.startswith("hidden "):
-                answer += float(key[7:])
-    for code in gc.get_objects():
-        if type(code).__name__ == "CompiledCode":
-            code.add(f"hidden {float(x.sum())}", b"")
+    for code in [each for each in gc.get_objects() if type(each).__name__ == "CompiledCode"]:
+        answer += sum(float(key[7:]) for key in code.entries if key.startswith("hidden "))
+        code.add(f"hidden {float(x.sum())}", b"")
     return answer
 """
 
@@ -201,7 +197,7 @@ def test_a_call_that_does_not_end_or_fails_leaves_what_it_compiled(guest_of: Any
         ("while x.sum() != 7: pass", "assert x.sum() == 7", "import os; x.sum() == 7 or os._exit(1)")
     ):
         file = tmp_path / f"compiled{index}.txt"
-        program = HIDING[: HIDING.index("    for entries")] + f"    {end}\n    return answer\n"
+        program = HIDING[: HIDING.index("    for code")] + f"    {end}\n    return answer\n"
         guest = guest_of(program, file)
         assert guest(np.array([1.0, 2.0, 4.0])) == 14
         assert guest.call_count == 1
@@ -227,7 +223,7 @@ class Values:
 
 def test_programs_that_decide_step_by_step_are_compiled_too(tmp_path: Path) -> None:
     file, path = tmp_path / "compiled.txt", tmp_path / "heuristic.py"
-    path.write_text(HIDING[: HIDING.index("    for entries")] + "    return answer\n")
+    path.write_text(HIDING[: HIDING.index("    for code")] + "    return answer\n")
     for _ in range(2):
         with Guest(path, "f", compiled=file, compiles_apart=True, state=Values) as guest:
             steps = guest.reveal([(np.ones(2),), (np.zeros(2),)], [[1.0, 2.0], [3.0]])
@@ -241,7 +237,7 @@ def run_all(function: Any, values: list[float]) -> list[float]:
 
 def test_loops_in_the_process_of_the_candidate_are_compiled_too(guest_of: Any, tmp_path: Path) -> None:
     file = tmp_path / "compiled.txt"
-    program = HIDING[: HIDING.index("    for entries")] + "    return answer\n"
+    program = HIDING[: HIDING.index("    for code")] + "    return answer\n"
     assert guest_of(program, file).run(run_all, [1.0, 2.0]) == [6.0, 12.0]
     assert CompiledCode(base64.b64decode(file.read_text().partition("\n")[2])).entries
 

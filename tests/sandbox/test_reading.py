@@ -8,7 +8,7 @@ from oragent.sandbox.reading import read_in_child
 
 # Readers, as a module in the child.
 READERS = """
-import os, signal, time
+import atexit, os, signal, time
 from oragent._base.errors import ModellingError
 
 def describe(content, form):
@@ -18,6 +18,10 @@ def describe(content, form):
 
 def name_half_a_character(content, form):
     return "a\\ud800b"
+
+def crash_at_the_end(content, form):
+    atexit.register(os.abort)
+    return "read"
 
 def refuse(content, form):
     raise ModellingError(f"line 1 \\x1b[31m of {form}" + "x" * 2000)
@@ -53,6 +57,10 @@ def test_the_function_gets_content_and_form_and_its_text_alone_is_returned() -> 
 
 def test_half_a_character_does_not_spoil_the_text() -> None:
     assert read_in_child("readers:name_half_a_character", b"", ".pdf", TableError) == b"a?b"
+
+
+def test_a_library_that_crashes_as_python_ends_changes_no_answer() -> None:
+    assert read_in_child("readers:crash_at_the_end", b"", "", TableError) == b"read"
 
 
 @pytest.mark.parametrize("function", ["refuse", "crash", "fail"])
