@@ -4,6 +4,7 @@
     python tests/benchmarks/bench_cluster.py two
     python tests/benchmarks/bench_cluster.py many 32 1 1280 gp     # workers, seconds of an evaluation, evaluations
     python tests/benchmarks/bench_cluster.py many 32 1 1280 gp 96  # with so many rounds in flight
+    python tests/benchmarks/bench_cluster.py many 256 8 2560 drawn 0 lost  # a quarter ends after a third, others come later
 
 In the simulation the engine, its Dask process, the scheduler and the link (TLS) are real; workers are real ones of Dask, many
 in one process, whose evaluations sleep and score by a hash. Efficiency is the share of the workers' time in which they
@@ -171,8 +172,10 @@ async def two(evaluations: int = 60) -> None:
             told_of("2 workers, 1 s", await searched(problem, cluster, cluster.dask_client, evaluations, 2), 2, 1.0)
 
 
-async def many(workers: int, seconds: float, evaluations: int, strategy: str = "gp", window: str = "0") -> None:
-    """So many workers that sleep."""
+async def many(
+    workers: int, seconds: float, evaluations: int, strategy: str = "gp", window: str = "0", lost: str = ""
+) -> None:
+    """So many workers that sleep; if ``lost``, a quarter is killed after a third of the time, and replaced at half."""
     sys.path.insert(0, str(ROOT))
     from tests.evaluation.cluster.afar import Afar, environment
 
@@ -185,15 +188,13 @@ async def many(workers: int, seconds: float, evaluations: int, strategy: str = "
             there.scheduler()
             shares = [workers // HOSTS + (at < workers % HOSTS) for at in range(HOSTS)]
             words = [there.address, str(tls.ca), str(tls.key), repr(seconds), json.dumps(bins(problem)), folder]
-            hosts += [
-                subprocess.Popen(
-                    [sys.executable, __file__, "host", str(share), *words],
-                    env=environment(),
-                    cwd=folder,
-                    stderr=subprocess.DEVNULL,
-                )
-                for share in shares
-            ]
+
+            def start(share: int) -> None:
+                command = [sys.executable, __file__, "host", str(share), *words]
+                hosts.append(subprocess.Popen(command, env=environment(), cwd=folder, stderr=subprocess.DEVNULL))
+
+            for share in shares:
+                start(share)
             where = ClusterSettings(
                 ClusterKind.ADDRESS,
                 address=there.address,
@@ -208,6 +209,11 @@ async def many(workers: int, seconds: float, evaluations: int, strategy: str = "
                 pids = cluster.dask_client._process.pid, there.processes["scheduler"].pid
                 idle = [waited_s(pid) for pid in (os.getpid(), *pids)]
                 before = cpu_s(cluster.dask_client._process.pid), cpu_s(there.processes["scheduler"].pid)
+                expected_s = evaluations * seconds / workers
+                if lost:
+                    loop = asyncio.get_running_loop()
+                    loop.call_later(expected_s / 3, hosts[0].kill)
+                    loop.call_later(expected_s / 2, start, shares[0])
                 figures = await searched(
                     problem, cluster, cluster.dask_client, evaluations, cluster.at_once, strategy, int(window)
                 )
