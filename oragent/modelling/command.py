@@ -120,12 +120,14 @@ def _variable_tables(model: IndexedModel, solution: Solution, width: int) -> lis
     may_be = () if model.has_integers else ("may be",)
     heads = ("variable", "value", "unit", *_price_heads(solution, "reduced cost"), "coefficient", *may_be)
     prices = solution.sensitivity
+    names = model.flat_variable_names
+    units = {column: family.unit for family in model.variables if family.unit for column in family.positions.tolist()}
     # Nonzero variables come first.
-    order = sorted(model.variable_records, key=lambda variable: solution.values[variable.name] == 0.0)
+    order = sorted(range(len(names)), key=lambda column: solution.values[names[column]] == 0.0)
     lines = []
-    for variable in order[:SHOWN_ROWS]:
-        name = variable.name
-        figures = [plain(name), rounded(solution.values[name]), plain(variable.unit, 20)]
+    for column in order[:SHOWN_ROWS]:
+        name = names[column]
+        figures = [plain(name), rounded(solution.values[name]), plain(units.get(column, ""), 20)]
         figures += [signed(source.reduced_costs[name]) for source in _sensitivities(solution)]
         figures.append(number(model.objective_record.terms.get(name, 0.0)))
         figures += [_format_range(prices.cost_ranges[name] if prices else None) for _ in may_be]

@@ -312,3 +312,23 @@ def test_what_means_nothing_is_refused(part: str, right: str, wrong: str) -> Non
 def test_the_line_of_what_means_nothing_is_named() -> None:
     with pytest.raises(ModellingError, match=r"^line 10: "):
         read(columns=PARTS["columns"].replace("    y  e", "    y  f"))
+
+
+def test_lines_that_are_read_together_mean_what_each_means_alone() -> None:
+    marked = (
+        "COLUMNS\n    x  o  1  c  2\n    M1  'MARKER'  'INTORG'\n    y  o  3d0  d  4\n    y  e  5\n"
+        "    m2  'marker'  'INTEND'\n    z  c  6\n    x  d  inf\n"
+    )
+    with pytest.raises(ModellingError):
+        read(columns=marked)
+    model = read(columns=marked.replace("inf", "1E1"))
+    assert rows_of(model) == ALL | {"d": ({"x": 10, "y": 4}, MORE, 8)}
+    assert [name for name, whole in zip(model.flat_variable_names, model.integer, strict=True) if whole] == ["y"]
+    assert dict(model.objective_record.terms) == {"x": 1, "y": 3}
+
+
+@pytest.mark.parametrize("wrong", ["x  o", "x  nowhere  1", "x  o  1_0", "x  o  1  c", "x  o  1  c  nan"])
+def test_the_wrong_line_among_many_is_named(wrong: str) -> None:
+    columns = "COLUMNS\n" + "    x  c  1\n    y  c  1\n" * 3 + f"    {wrong}\n" + "    z  c  1\n"
+    with pytest.raises(ModellingError, match=r"line 14\b"):
+        read(columns=columns)

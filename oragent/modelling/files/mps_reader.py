@@ -9,7 +9,7 @@ import json
 import math
 import re
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import pairwise
@@ -62,9 +62,18 @@ def read_mps(text: str) -> IndexedModel:
         ModellingError: The text is not a model in MPS form; the message names the line.
     """
     reader = _MpsReader()
-    for number, line in enumerate(text.splitlines(), 1):
-        if reader.section == "ENDATA":
-            break
+    lines = text.splitlines()
+    # Number of lines that were read, and of those before which lines of columns are read one by one.
+    done, singly_before = 0, 0
+    while done < len(lines) and reader.section != "ENDATA":
+        if reader.section == "COLUMNS" and done >= singly_before:
+            end = next((at for at in range(done, len(lines)) if not _may_be_entries(lines[at])), len(lines))
+            if end > done and reader.read_columns(lines[done:end]):
+                done = end
+                continue
+            singly_before = end + 1
+        line = lines[done]
+        done += 1
         if line.startswith("*") or not (words := line.split()):
             continue
         try:
@@ -73,8 +82,12 @@ def read_mps(text: str) -> IndexedModel:
             else:
                 reader.begin_section(words)
         except ModellingError as problem:
-            raise ModellingError(f"line {number}: {problem}: {quoted(line.strip())}; not a model in MPS form") from None
+            raise ModellingError(f"line {done}: {problem}: {quoted(line.strip())}; not a model in MPS form") from None
     return reader.build(text)
+
+
+def _may_be_entries(line: str) -> bool:
+    return line[:1].isspace() and "MARKER" not in line
 
 
 def _number(word: str) -> float:
@@ -203,6 +216,33 @@ class _MpsReader:
             rows.append(self.rows[name])
             columns.append(column)
             values.append(value)
+
+    def read_columns(self, lines: Sequence[str]) -> bool:
+        """Read lines of columns together, which is faster; return False if they must be read one by one."""
+        names: list[str] = []
+        rows: list[str] = []
+        figures: list[str] = []
+        for line in lines:
+            words = line.split()
+            if len(words) not in (3, 5):
+                return False
+            # A line of five words has two rows.
+            names += words[:1] * (len(words) // 2)
+            rows += words[1::2]
+            figures += words[2::2]
+        try:
+            numbers = {word: _number(word) for word in set(figures)}
+            places = [self.rows[row] for row in rows]
+        except (ModellingError, KeyError):
+            return False
+        for name in names:
+            self.columns.setdefault(name, len(self.columns))
+        if self.is_integer:
+            self.integer.update(names)
+        self.entries[0].extend(places)
+        self.entries[1].extend(map(self.columns.__getitem__, names))
+        self.entries[2].extend(map(numbers.__getitem__, figures))
+        return True
 
     def _side(self, figures: dict[str, float], words: list[str]) -> None:
         if not 2 <= len(words) <= 5:

@@ -219,7 +219,7 @@ def _row_ranges(arrays: Arrays, values: Vector, ranging: Any, basis: Any) -> tup
 
 
 def _make_ranges(names: Sequence[str], lows: Vector, highs: Vector) -> dict[str, ValueRange]:
-    return {name: ValueRange(float(low), float(high)) for name, low, high in zip(names, lows, highs, strict=True)}
+    return dict(zip(names, map(ValueRange, lows.tolist(), highs.tolist()), strict=True))
 
 
 @dataclass(frozen=True)
