@@ -10,13 +10,15 @@ TORCH ?=# a build of PyTorch other than the default, such as torch==2.13.0
 RUN_OPTIONS ?=# further options of make run, such as '--evaluations 30'
 SEED ?=# of make mutants; new each day where none is given
 MUTANTS ?=--seconds 240 --least 0.5# what make mutants does, such as 'oragent/report --count 20'
+PROBLEMS ?=# of make results, such as 'mkp_aco tsp_gls'; all where none is given
+RESULTS ?=# options of make results, such as '--modes=val --noise=0.002' for another processor
 SMOKE ?=# Pythons on which make dist tries wheel and sdist, each with the packages that it asks for itself
 # A path in place of a finder of imports, which costs each of the thousand processes of the tests 20 ms.
 EDITABLE := --config-settings editable_mode=compat --editable
 comma := ,
 TEST := .venv/.$(subst $(comma),-,$(EXTRAS))
 
-.PHONY: run test test-slow mutants lint format bench dist docs clean
+.PHONY: run test test-slow mutants lint format bench results dist docs clean
 
 run: $(CORE)
 	$(BIN)/oragent run tsp_aco --config configs/quick.yaml $(RUN_OPTIONS)
@@ -43,6 +45,10 @@ format: $(TEST)
 
 bench: $(TEST)
 	for script in tests/benchmarks/bench_*.py; do $(BIN)/python $$script || exit 1; done
+
+# Scores every shipped program again, on val, test and its fresh set, and fails where a figure differs from its evidence.
+results: $(TEST)
+	$(BIN)/python docs/tools/rescore.py $(PROBLEMS) $(RESULTS)
 
 # Builds sdist and, out of that, wheel, and tries them: on the Pythons of SMOKE with what an index gives, or else on this one
 # with the packages of .venv.

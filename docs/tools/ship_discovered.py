@@ -1,6 +1,7 @@
-"""Ship a program with its problem: ``ship_discovered.py RUN ID TITLE "why it works" [--no-fresh]``.
+"""Ship a program with its problem: ``ship_discovered.py RUN ID TITLE "why it works" [--no-fresh] [--sizes=N,...]``.
 
-``ship_discovered.py PROBLEM FILE TITLE "why it works" [--no-fresh]`` ships a program that was written without a run.
+``ship_discovered.py PROBLEM FILE TITLE "why it works"`` ships a program that was written without a run. ``--sizes`` leaves
+out the sizes whose evaluation takes too long; the duel then has the first of these sizes.
 
 It scores seed and program on ``val`` (of a run: takes the scores of the run), on the held-out and on a fresh set, side by side,
 tests the program with unusual arguments, decides a duel on new instances against the best published rule of
@@ -8,6 +9,7 @@ tests the program with unusual arguments, decides a duel on new instances agains
 """
 
 import sys
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from datetime import date
@@ -23,7 +25,7 @@ from harden_rules import RULES
 
 import oragent
 from oragent._base import files
-from oragent._base.racing import read_instance_values
+from oragent._base.racing import BY_INSTANCE, read_instance_values
 from oragent.api.experiments import source_of
 from oragent.evaluation import EvaluationRunner
 from oragent.evaluation.capabilities import FRESH_SEED, PRACTICE, evaluator_arguments, find_options, mode_patience
@@ -53,12 +55,21 @@ class Scorer:
         """Options of the evaluator beyond the contract."""
         return find_options(self.problem, ROOT, self.run)
 
-    def __call__(self, source: str, mode: str, *arguments: str) -> Figures:
-        """Return the metrics of a program, and its score."""
+    def __call__(self, source: str, mode: str, *arguments: str, sizes: Sequence[int] = ()) -> Figures:
+        """Return the metrics of a program, and its score: on all sizes, or the mean of one evaluation for each size."""
+        if not sizes:
+            return self._score(source, mode, None, arguments)
+        parts = [self._score(source, mode, size, arguments) for size in sizes]
+        values = {size: means for part in parts for size, means in (read_instance_values(part) or {}).items()}
+        seconds = sum(part.get("heuristic_seconds") or 0.0 for part in parts)
+        score = fmean(part["score"] for part in parts)
+        return {**parts[0], BY_INSTANCE: values, "heuristic_seconds": seconds, "score": score}
+
+    def _score(self, source: str, mode: str, size: int | None, arguments: tuple[str, ...]) -> Figures:
         settings, patience = LimitSettings(), mode_patience(mode)
         options = evaluator_arguments(self.problem, settings, self.offers, patience=patience, mode=mode, root=ROOT)
         limits = self.problem.make_limits(settings, patience, mode)
-        outcome = self.run(self.problem.make_job(source, ROOT, limits, mode, None, (*options, *arguments)))
+        outcome = self.run(self.problem.make_job(source, ROOT, limits, mode, size, (*options, *arguments)))
         if outcome.score is None:
             sys.exit(f"{self.problem.name} in mode {mode}: {outcome.status}: {outcome.message}")
         return {**outcome.metrics, "score": outcome.score}
@@ -74,8 +85,11 @@ def set_evidence(problem: Problem, seed: Figures, best: Figures) -> SetEvidence:
     return SetEvidence(round(seed["score"], 6), round(best["score"], 6), interval, sizes, best.get("fresh_seed"))
 
 
-def decide(problem: Problem, source: str, offers: frozenset[str]) -> str:
-    """Return the sentence of a duel on new instances: of the sizes of ``val``, where the evaluator draws such."""
+def decide(problem: Problem, source: str, offers: frozenset[str], sizes: Sequence[int] = ()) -> str:
+    """Return the sentence of a duel on new instances: of the sizes of ``val``, where the evaluator draws such.
+
+    With ``sizes`` the instances have the first of these sizes.
+    """
     published = next((rule for rule in RULES.get(problem.name, ()) if rule.__module__ == reevo_rules.__name__), None)
     name, rule = "the seed", problem.seed
     if published is not None:
@@ -83,13 +97,17 @@ def decide(problem: Problem, source: str, offers: frozenset[str]) -> str:
         rule = source_of(published).replace(f"def {published.__name__}(", f"def {problem.about.function}(")
     few = PRACTICE in offers
     instances: Figures = {"on": PRACTICE, "instances": DUEL_INSTANCES} if few else {"on": "fresh"}
+    settings = {"problem_size": sizes[0]} if sizes else None
     with TemporaryDirectory() as outputs:
-        duel = oragent.duel(source, rule, problem=problem, seeds=4, outputs=outputs, **instances)
+        duel = oragent.duel(source, rule, problem=problem, seeds=4, outputs=outputs, settings=settings, **instances)
     sentence = duel.verdict.sentence.replace("first", "the program").replace("second", name)
-    return f"on {f'{DUEL_INSTANCES} new instances of each size' if few else 'a fresh set'} in a round: {sentence}"
+    drawn = f"{DUEL_INSTANCES} new instances of each size" if few else "a fresh set"
+    if sizes:
+        drawn += f" of size {sizes[0]}"
+    return f"on {drawn} in a round: {sentence}"
 
 
-def main(first: str, second: str, title: str, why: str, draws: bool) -> None:
+def main(first: str, second: str, title: str, why: str, draws: bool, sizes: Sequence[int]) -> None:
     """Write the program and its evidence."""
     origin: Figures = {"origin": "written", "strategy": "none", "seed": 0, "evaluations": 0, "calls": 0, "tokens": 0}
     scored = None
@@ -108,11 +126,13 @@ def main(first: str, second: str, title: str, why: str, draws: bool) -> None:
         score = Scorer(problem, evaluate)
         score.offers  # noqa: B018 asked once, before two threads ask
         texts = (problem.seed, source)
-        val = scored or list(pool.map(lambda text: score(text, "val"), texts))
-        test = list(pool.map(lambda text: score(text, "test"), texts))
+        val = scored or list(pool.map(lambda text: score(text, "val", sizes=sizes), texts))
+        test = list(pool.map(lambda text: score(text, "test", sizes=sizes), texts))
         if draws:
-            best = score(source, "fresh")
-            fresh = set_evidence(problem, score(problem.seed, "fresh", f"{FRESH_SEED}={best['fresh_seed']}"), best)
+            first_size = score(source, "fresh", sizes=sizes[:1])
+            drawn = f"{FRESH_SEED}={first_size['fresh_seed']}"
+            best = score(source, "fresh", drawn, sizes=sizes) if sizes else first_size
+            fresh = set_evidence(problem, score(problem.seed, "fresh", drawn, sizes=sizes), best)
     with ExperimentRunner(problem, ROOT) as runner:
         hardened = runner.harden(source)
     evidence = Evidence(
@@ -126,7 +146,7 @@ def main(first: str, second: str, title: str, why: str, draws: bool) -> None:
         harden=hardened.sentence,
         date=date.today().isoformat(),
         packages=problem.packages,
-        duel=decide(problem, source, score.offers),
+        duel=decide(problem, source, score.offers, sizes),
     )
     write(problem, title, source, evidence)
 
@@ -150,4 +170,9 @@ def _plain(value: Any) -> Any:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:5], draws="--no-fresh" not in sys.argv)
+    chosen = next((word.removeprefix("--sizes=") for word in sys.argv if word.startswith("--sizes=")), "")
+    main(
+        *sys.argv[1:5],
+        draws="--no-fresh" not in sys.argv,
+        sizes=[int(size) for size in chosen.split(",") if size],
+    )

@@ -1,0 +1,58 @@
+"""``make results``: figures of shipped programs that differ from their evidence are noticed."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from oragent.evaluation.discovered import SetEvidence, list_discovered
+from oragent.evaluation.problem import find_problem
+
+ROOT = Path(__file__).parents[1]
+TOOLS = ROOT / "docs" / "tools"
+sys.path.insert(0, str(TOOLS))
+try:
+    import rescore
+finally:
+    sys.path.remove(str(TOOLS))
+
+RECORDED = SetEvidence(seed=8.0, best=4.0, sizes={"20": 3.0, "50": 5.0})
+
+
+@pytest.mark.parametrize(
+    ("scored", "noise", "count"),
+    [
+        (RECORDED, 0.0, 0),
+        (SetEvidence(8.000001, 4.0, sizes={"20": 3.0, "50": 5.0}), 0.0, 0),
+        (SetEvidence(8.00001, 4.0, sizes={"20": 3.0, "50": 5.0}), 0.0, 1),
+        (SetEvidence(8.0, 4.004, sizes={"20": 3.008, "50": 5.0}), 0.0, 2),
+        (SetEvidence(8.0, 4.004, sizes={"20": 3.008, "50": 5.0}), 0.002, 1),
+        (SetEvidence(8.0, 4.004, sizes={"20": 3.008, "50": 5.0}), 0.003, 0),
+        (SetEvidence(8.0, 4.0, sizes={"20": 3.0}), 1.0, 1),
+        (SetEvidence(8.0, 4.0, sizes={"20": 3.0, "50": 5.0, "100": 6.0}), 1.0, 1),
+    ],
+)
+def test_figures_beyond_rounding_and_noise_differ(scored: SetEvidence, noise: float, count: int) -> None:
+    assert len(list(rescore.find_differences(RECORDED, scored, noise))) == count
+
+
+def test_a_set_with_some_sizes_is_scored_at_these_alone() -> None:
+    problem = find_problem("tsp_pomo", ROOT)
+    declared = {str(size): 1.0 for size in problem.about.sizes["test"]}
+    few = dict(list(declared.items())[:2])
+    assert rescore.recorded_sizes(problem, SetEvidence(1.0, 1.0, sizes=few), "fresh") == [200, 500]
+    assert rescore.recorded_sizes(problem, SetEvidence(1.0, 1.0, sizes=declared), "fresh") == []
+    assert rescore.recorded_sizes(problem, SetEvidence(1.0, 1.0, sizes=few), "val") == [200, 500]
+
+
+@pytest.mark.slow
+def test_a_shipped_program_has_its_recorded_scores() -> None:
+    assert "duals_branch_and_bound" in list_discovered(find_problem("mkp_aco", ROOT))
+    ended = subprocess.run(
+        [sys.executable, TOOLS / "rescore.py", "mkp_aco", "--modes=val", "--noise=0.002"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stdout + ended.stderr
