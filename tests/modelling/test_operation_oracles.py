@@ -237,6 +237,7 @@ def test_the_largest_members_come_first_and_the_smallest_for_a_negative_count(sh
         assert [abs(member.price_up.value) for member in members] == (
             [] if best is None else [pytest.approx(best, abs=2e-5)]
         )
+        assert len(session.ask(f"top {2 * count} room by price").members) == len(sizes)
 
 
 @settings(max_examples=10)

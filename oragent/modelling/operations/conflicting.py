@@ -102,7 +102,7 @@ def conflict_families(scenario: ModelScenario, subset: ArrayConflict, base: Inde
             names = [all_names[place] for place in family.positions[np.isin(family.positions, places)].tolist()]
             if not names:
                 continue
-            last = max((order.get((is_row, name), -1) for name in names), default=-1)
+            last = max(order.get((is_row, name), -1) for name in names)
             if last < 0 and family.name not in shared:
                 last = len(scenario.changes)
             entry = ConflictFamily(

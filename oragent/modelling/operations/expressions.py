@@ -168,4 +168,4 @@ def group_members(family: Family, members: Positions, places: Sequence[int]) -> 
     if not places:
         return np.zeros((1, 0), dtype=np.int32), np.zeros(len(members), dtype=np.int64)
     keys, lines = np.unique(family.keys[members][:, list(places)], axis=0, return_inverse=True)
-    return keys, lines.reshape(-1).astype(np.int64)
+    return keys, lines.ravel().astype(np.int64)
