@@ -60,8 +60,9 @@ class DataFiles:
         """Read the data files that differ between two states. A file that is data in one state is read in both."""
         named = [state.settings.data for state in (old, new)]
         patterns = [*named[0], *named[1]] if all(named) else []
-        first, second = list_data(old, patterns), list_data(new, patterns)
-        differing = [path for path in dict.fromkeys([*first, *second]) if not _is_same_file(path, first, second)]
+        paths = dict.fromkeys([*list_data(old, patterns), *list_data(new, patterns)])
+        first, second = old.list_files(), new.list_files()
+        differing = [path for path in paths if not _is_same_file(path, first, second)]
         contents = [{path: read_bytes(files[path]) for path in differing if path in files} for files in (first, second)]
         return cls(*contents)
 
@@ -93,7 +94,7 @@ class DataFiles:
             content = contents.get(path, self.new.get(path))
             if content is None:
                 raise WorkspaceError(
-                    f"{shorten_path(path)}is not a changed data file; neutral values are for cells of changed files"
+                    f"{shorten_path(path)} is not a changed data file; neutral values are for cells of changed files"
                 )
             contents[path] = change_cells(content, path, changes)
         return contents

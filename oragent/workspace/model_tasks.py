@@ -233,7 +233,7 @@ def _with_rule_effect(entry: DiffEntry, old: IndexedModel, new: IndexedModel, li
         return entry
     study = ModelStudy(model, limits)
     try:
-        trial = study.scenario((DropChange(reference=MemberReference(name=entry.name, kind="rows")),))
+        trial = study.scenario((DropChange(reference=MemberReference(name=entry.name)),))
     except ModellingError:
         return entry
     study.solve(study.present)

@@ -127,7 +127,7 @@ class Repository:
             output.seek(0)
             for blob in unique:
                 words = output.readline().split()
-                if len(words) != 3:
+                if len(words) != 3 or words[0] != blob.encode():
                     raise WorkspaceError(f"git lacks the object {blob[:10]}; clone the whole repository")
                 size = int(words[2])
                 if size > MAX_BYTES:

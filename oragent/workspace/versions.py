@@ -29,6 +29,8 @@ PENDING_WRITE = Path(".oragent") / "writing"
 # Maximum number of lines of a diff, and of characters of a line.
 MAX_LINES = 400
 MAX_CHARACTERS = 2000
+# Maximum number of bytes of a name, and of a path with the folder of the workspace; below the limits of Linux.
+MAX_NAME_BYTES, MAX_PATH_BYTES = 255, 4000
 # Fields of a commit, between bytes that no name contains.
 FIELDS = ("%H", "%ct", "%an", "%s", "%(trailers:key=Verb,valueonly)", "%(trailers:key=Undoes,valueonly)")
 FORMAT = f"%x01{'%x02'.join(FIELDS)}%x03"
@@ -374,8 +376,11 @@ class Versions:
         """Return the location of a file after checking that no link leads out of the workspace."""
         target = self.folder / path
         parts = Path(path).parts
-        if len(os.fsencode(path)) > 4000 or any(len(os.fsencode(part)) > 255 for part in parts):
-            raise WorkspaceError(f"{shorten_path(path)} is too long; expected names of at most 255 bytes")
+        if len(os.fsencode(target)) > MAX_PATH_BYTES or any(len(os.fsencode(part)) > MAX_NAME_BYTES for part in parts):
+            raise WorkspaceError(
+                f"{shorten_path(path)} is too long; expected names of at most {MAX_NAME_BYTES} bytes, and "
+                f"{MAX_PATH_BYTES} with all folders"
+            )
         above = [self.folder.joinpath(*parts[:depth]) for depth in range(1, len(parts) + 1)]
         outside = not parts or Path(path).is_absolute() or any(part == ".." or part.casefold() == GIT for part in parts)
         if outside or any(parent.is_symlink() for parent in above):

@@ -1,16 +1,28 @@
 """Settings that are proposed for a folder, and the runs by which they are chosen; models in files need no program."""
 
+import io
 from pathlib import Path
 
 import pytest
 import yaml
+from rich.console import Console
 
 from oragent._base.errors import WorkspaceError
 from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.model_records import Objective, Row, Variable
 from oragent.modelling.data.model_values import Relation, Sense
 from oragent.modelling.files.model_files import write
-from oragent.workspace.adopting import MANY, MAX_TRIALS, adopt_folder, propose_settings, try_proposals
+from oragent.modelling.operations.results import Figure
+from oragent.workspace import model_commands
+from oragent.workspace.adopting import (
+    MANY,
+    MAX_TRIALS,
+    Adoption,
+    ProgramTrial,
+    adopt_folder,
+    propose_settings,
+    try_proposals,
+)
 from tests.workspace.release import put
 
 SOLVES = "import pulp\np.solve()\n"
@@ -110,3 +122,26 @@ def test_variables_without_a_default_are_named_unless_they_are_set(tmp_path: Pat
     assert named.variables == ("KIND",)
     assert "VALUE" not in named.text
     assert try_proposals(tmp_path, proposals).variables == ()
+
+
+@pytest.mark.parametrize("is_solved", [True, False])
+@pytest.mark.parametrize("variables", [(), ("AREA",)])
+@pytest.mark.parametrize("write", [True, False])
+def test_the_command_says_what_was_tried_and_what_is_missing(
+    is_solved: bool, variables: tuple[str, ...], write: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
+) -> None:
+    trials = (
+        ProgramTrial("src/a.py", reason="no model"),
+        *([ProgramTrial("src/b.py", "optimal", Figure.exact(7.0))] if is_solved else []),
+    )
+    adoption = Adoption({"program": "src/b.py"}, trials, ("src/c.py",), variables)
+    monkeypatch.setattr(model_commands, "adopt_folder", lambda folder, write: adoption)
+    out = io.StringIO()
+    code = model_commands.adopt_command(tmp_path, write, Console(file=out))
+    notes = capsys.readouterr().err
+    assert (code == 0, adoption.is_solved, out.getvalue()) == (is_solved, is_solved, adoption.text)
+    assert "no model" in notes
+    assert ("objective 7" in notes) is is_solved
+    assert ("variables" in notes, "AREA" in notes) == ((True, True) if variables and not is_solved else (False, False))
+    assert str(tmp_path / "workspace.yaml") in notes or not write
+    assert "src/c.py" in notes

@@ -9,12 +9,13 @@ import zipfile
 import pytest
 
 from oragent._base.errors import WorkspaceError
-from oragent.workspace.cells import change_cells, read_change, undo_edits
+from oragent.workspace.cells import change_cells, locate_cell, read_cell, read_change, undo_edits
 from oragent.workspace.data_changes import PlannedEdit
 from oragent.workspace.data_edits import replace_cells
 from oragent.workspace.formulas import CellFormula, Position, have_same_formula
 from oragent.workspace.model_results import CellEdit
 from oragent.workspace.reading import decode_text
+from oragent.workspace.row_matching import RowNames
 from oragent.workspace.tables import read_table
 from oragent.workspace.workbook_edits import replace_workbook_cells
 
@@ -368,3 +369,94 @@ def test_a_value_of_a_json_file_keeps_its_kind(former: object, text: str, value:
     edit = CellEdit(path="d.json", row="a, b", column="value", before=before, after=text, places=(0, 0))
     restored = json.loads(undo_edits(json.dumps({"a": {"b": changed}}).encode(), "d.json", [edit]))["a"]["b"]
     assert (restored, type(restored)) == (former, type(former))
+
+
+def two_tables(suffix: str) -> bytes:
+    """A file of two tables with the same good and other prices."""
+    tables = {"First": ("good", "price"), "Second": ("good", "price")}
+    if suffix == "xlsx":
+        openpyxl = pytest.importorskip("openpyxl")
+        book, out = openpyxl.Workbook(), io.BytesIO()
+        book.remove(book.active)
+        for price, (name, header) in enumerate(tables.items(), 4):
+            sheet = book.create_sheet(name)
+            sheet.append(header)
+            sheet.append(("rye", price))
+        book.save(out)
+        return out.getvalue()
+    with sqlite3.connect(":memory:") as connection:
+        for price, name in enumerate(tables, 4):
+            connection.execute(f'CREATE TABLE "{name}" (good TEXT, price REAL)')
+            connection.execute(f"INSERT INTO \"{name}\" VALUES ('rye', {price})")
+        connection.commit()
+        return connection.serialize()
+
+
+LONG = b"no,good,shift,price (EUR),Note\n1,rye,early,4,\n2,rye,late,5,x\n3,oat,early,6\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "reference", "expected"),
+    [
+        (two_tables, "t.xlsx[rye, price]", ("First", 0, 1, "4")),
+        (two_tables, "t.xlsx#second[RYE, Price]", ("Second", 0, 1, "5")),
+        (two_tables, "t.sqlite[rye, price]", None),
+        (two_tables, "t.sqlite#Second[rye, price]", ("Second", 0, 1, "5")),
+        (two_tables, "t.sqlite#Third[rye, price]", None),
+        (lambda _: database(), "t.sqlite[a, value]", ("", 0, 1, "1")),
+        (LONG, "t.csv[1, price]", ("", 0, 3, "4")),
+        (LONG, "t.csv[2, rye, late, PRICE (eur)]", ("", 1, 3, "5")),
+        (LONG, "t.csv[rye, late, price]", ("", 1, 3, "5")),
+        (LONG, "t.csv[Rye, early, price]", ("", 0, 3, "4")),
+        (LONG, "t.csv[oat, price]", ("", 2, 3, "6")),
+        (LONG, "t.csv[oat, note]", ("", 2, 4, "")),
+        (LONG, "t.csv[2, rye, note]", ("", 1, 4, "x")),
+        (LONG, "t.csv[early, rye, price]", None),
+        (LONG, "t.csv[rye, price]", None),
+        (LONG, "t.csv[wheat, price]", None),
+        (LONG, "t.csv[oat, cost]", None),
+        (b"good,a,A\nrye,1,2\n", "t.csv[rye, A]", ("", 0, 2, "2")),
+        (b"good,a,A\nrye,1,2\n", "t.csv[rye,  a ]", ("", 0, 1, "1")),
+        (b"good,Aa,aA\nrye,1,2\n", "t.csv[rye, AA]", None),
+        (b"good,aa (kg),aa (t)\nrye,1,2\n", "t.csv[rye, aa]", None),
+        (b"text", "t.md[rye, price]", None),
+    ],
+)
+def test_a_reference_names_one_cell_or_is_refused(content, reference: str, expected: tuple | None) -> None:
+    cell = read_cell(reference)
+    data = content(cell.path.rpartition(".")[2]) if callable(content) else content
+    if expected is None:
+        with pytest.raises(WorkspaceError) as problem:
+            locate_cell(data, cell)
+        assert "\n" not in str(problem.value)
+        return
+    located = locate_cell(data, cell)
+    assert (located.table, located.row, located.column, located.text) == expected
+
+
+@pytest.mark.parametrize(
+    ("versions", "named"),
+    [
+        # All rows have as many cells in their names as distinguish every one of them.
+        ([[("a", "x", "1"), ("a", "y", "2"), ("b", "z", "3")]], ["a, x", "a, y", "b, z"]),
+        ([[("a", "x", "1"), ("b", "x", "1")]], ["a", "b"]),
+        ([[("a", "x", "1"), ("a", "x", "2"), ("b", "z", "3")]], ["a, x, 1", "a, x, 2", "b, z, 3"]),
+        ([[("a", "x", "1", "p"), ("a", "x", "1", "q"), ("b", "z", "3", "r")]], ["a, x, 1, p", "a, x, 1, q", "b"]),
+        ([[("a", "x"), ("a", "x"), ("b", "z")]], ["a, row 1", "a, row 2", "b"]),
+        ([[("a", "x"), ("b", "y")], [("a", "z")]], ["a", "b"]),
+        ([[("a", "x"), ("b", "y")], [("a", "z"), ("a", "x")]], ["a, x", "b, y"]),
+        ([[("", "x"), ("b", "y")]], ["row 1", "b"]),
+        ([[]], []),
+    ],
+)
+def test_rows_are_named_by_as_few_cells_as_distinguish_them(versions: list, named: list[str]) -> None:
+    names = RowNames(*versions)
+    assert [names.find_name(row, number) for number, row in enumerate(versions[0], 1)] == named
+
+
+def test_a_row_is_named_without_its_changed_cells() -> None:
+    names = RowNames([("a", "x", "1"), ("a", "y", "2")], [("a", "x", "1"), ("a", "z", "2")])
+    assert names.find_name(("a", "y", "2"), 2) == "a, y"
+    assert names.find_name(("a", "y", "2"), 2, [1]) == "a, 2"
+    assert names.find_name(("a", "y", "2"), 2, [0]) == "y, 2"
+    assert names.find_name(("a", "y", "2"), 2, [1, 2]) == "a, row 2"

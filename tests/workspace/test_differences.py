@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 from oragent._base.errors import WorkspaceError
 from oragent.workspace import data_edits
 from oragent.workspace.cells import read_change
-from oragent.workspace.data_changes import DataFiles, EditPlan
+from oragent.workspace.data_changes import DataFiles, EditPlan, PlannedEdit, audit_edits, list_data
 from oragent.workspace.data_edits import cell_text, is_same_text, list_edits, list_json_cells, read_text_tables
 from oragent.workspace.model_results import CellEdit
 from oragent.workspace.model_tasks import compare_models
-from oragent.workspace.sources import open_state
+from oragent.workspace.settings import NO_OPTIONS, read_settings
+from oragent.workspace.sources import FolderState, open_state
 from oragent.workspace.submission import describe_entry
 
 HEADER = ("site", "good", "shift", "demand", "price")
@@ -367,3 +368,113 @@ def test_formulas_that_follow_their_place_are_no_difference() -> None:
     }
     assert not [edit for edit in edits if edit.row == "rye"]
     assert {edit.column for edit in edits if edit.row == "emmer"} >= {"kg", "price"}
+
+
+def state_with(folder: Path, files: dict[str, bytes]) -> FolderState:
+    for path, content in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(content)
+    return FolderState(folder.name, "1234", folder, read_settings(folder, NO_OPTIONS))
+
+
+def test_an_audit_lists_cells_other_files_and_what_was_not_made(tmp_path: Path) -> None:
+    table = to_csv([("a", "1"), ("b", "2")], ("name", "price"))
+    changed = to_csv([("a", "7"), ("b", "3")], ("name", "price"))
+    same = {"src/main.py": b"old", "data/same.csv": table}
+    old = state_with(tmp_path / "old", same | {"data/t.csv": table, "data/photo.bin": b"\0\1"})
+    new = state_with(tmp_path / "new", same | {"src/main.py": b"new", "data/t.csv": changed, "data/photo.bin": b"\0\2"})
+    first, second = "data/t.csv[a, price] = 7", "data/t.csv[b, price] = 3"
+    photo = {"path": "data/photo.bin", "row": ""}
+    for lines, planned, missing, is_right in (
+        (None, [None, None], (), True),
+        ([first, second, photo], [True, True], (), True),
+        ([first, second], [True, True], (), False),
+        ([first, photo], [True, False], (), False),
+        ([first, second, photo, "data/t.csv[a, price] = 8"], [True, True], ("data/t.csv[a, price] = 8",), False),
+        ([], [False, False], (), False),
+    ):
+        plan = None if lines is None else EditPlan.of_tree({"edits": lines})
+        result = audit_edits(old, new, plan)
+        assert [(edit.row, edit.before, edit.after) for edit in result.edits] == [("a", "1", "7"), ("b", "2", "3")]
+        assert [edit.planned for edit in result.edits] == planned
+        assert (result.files, result.missing, result.ok) == (("data/photo.bin",), missing, is_right)
+        assert [(side.name, side.commit) for side in (result.old, result.new)] == [("old", "1234"), ("new", "1234")]
+
+
+def test_data_are_the_files_of_their_folder_or_named_or_all_tables(tmp_path: Path) -> None:
+    files = {"src/main.py": b"1", "main.json": b"{}", "deep/t.csv": b"a,b\n", "u.XLSX": b"", "notes.md": b"#"}
+    state = state_with(tmp_path / "a", files)
+    assert set(list_data(state)) == {"main.json", "deep/t.csv", "u.XLSX"}
+    assert set(list_data(state, ["*.md", "deep/*"])) == {"notes.md", "deep/t.csv"}
+    chosen = FolderState(".", "", state.folder, state.settings, "main.json")
+    assert set(list_data(chosen)) == {"deep/t.csv", "u.XLSX"}
+    assert set(list_data(chosen, ["*"])) == {"src/main.py", "deep/t.csv", "u.XLSX", "notes.md"}
+    within = state_with(tmp_path / "b", files | {"data/x.txt": b"x", "data/deep/y.csv": b"y"})
+    assert set(list_data(within)) == {"data/x.txt", "data/deep/y.csv"}
+
+
+def test_files_that_are_data_in_one_state_are_compared_in_both(tmp_path: Path) -> None:
+    old = state_with(tmp_path / "old", {"t.csv": b"a,b\nx,1\n", "same.csv": b"a,b\nx,1\n", "only.csv": b"a,b\nx,1\n"})
+    new = state_with(tmp_path / "new", {"t.csv": b"a,b\nx,2\n", "same.csv": b"a,b\nx,1\n", "data/u.csv": b"a,b\nx,1\n"})
+    data = DataFiles.between(old, new)
+    assert (set(data.old), set(data.new)) == ({"t.csv", "only.csv"}, {"t.csv", "data/u.csv"})
+    assert data.new["t.csv"] == b"a,b\nx,2\n"
+
+
+@pytest.mark.parametrize(
+    ("planned", "edit", "is_matching"),
+    [
+        ({}, {}, True),
+        ({"path": "d.csv"}, {}, True),
+        ({"path": "other.csv"}, {}, False),
+        ({"path": ".csv"}, {}, False),
+        ({"row": "b"}, {}, False),
+        ({"row": "A"}, {"row": "a, x"}, True),
+        ({"row": "a, x"}, {"row": "a"}, True),
+        ({"row": "a"}, {"row": "ax"}, False),
+        ({"row": "ax"}, {"row": "a"}, False),
+        ({"table": "T"}, {"table": "t"}, True),
+        ({"table": "T"}, {"table": "u"}, False),
+        ({"table": "T"}, {}, True),
+        ({}, {"table": "u"}, True),
+        ({"column": "Price"}, {}, True),
+        ({"column": "cost"}, {}, False),
+        ({"value": "2.0"}, {}, True),
+        ({"value": "3"}, {}, False),
+        ({"value": "2,5"}, {"after": "2.5"}, True),
+        ({"value": "2,500"}, {"after": "2500"}, True),
+        ({"value": "2,500"}, {"after": "2.5"}, False),
+        ({"value": ""}, {"after": "9"}, True),
+        ({"column": ""}, {}, False),
+        ({"column": "", "is_figure": True}, {}, True),
+        ({"column": ""}, {"before": None}, True),
+        ({"column": ""}, {"after": None}, True),
+        ({"row": "b"}, {"row": ""}, True),
+        ({"path": "d.json", "column": "c"}, {"path": "d.json", "row": "a, C", "column": "value"}, True),
+        ({"path": "d.json", "column": "c", "value": "3"}, {"path": "d.json", "row": "a, c", "column": "value"}, False),
+        ({"column": "c"}, {"row": "a, c", "column": "value"}, False),
+    ],
+)
+def test_an_edit_is_planned_if_its_names_and_its_value_are(planned: dict, edit: dict, is_matching: bool) -> None:
+    plan = {"path": "data/d.csv", "row": "a", "column": "price", "value": "2"} | planned
+    made = {"path": "data/d.csv", "row": "a", "column": "price", "before": "1", "after": "2"} | edit
+    if planned.get("path", "").endswith("d.json"):
+        made["path"] = f"data/{made['path']}"
+    assert PlannedEdit(**plan).matches(CellEdit(**made)) is is_matching
+
+
+def test_neutral_values_are_numbers_of_cells_that_exist(tmp_path: Path) -> None:
+    state = state_with(tmp_path, {"data/d.csv": to_csv([("a", "1"), ("b", "2")], ("name", "price"))})
+    cell = {"path": "data/d.csv", "row": "a", "column": "price"}
+    edits = [
+        cell | {"neutral": "0,5"},
+        cell | {"row": "b", "neutral": "-1e3"},
+        cell | {"neutral": "none"},
+        cell | {"neutral": ""},
+        cell | {"row": "c", "neutral": "1"},
+        cell | {"path": "data/e.csv", "neutral": "1"},
+    ]
+    changes = EditPlan.of_tree({"edits": edits}).neutral_cells(state.folder)
+    assert [(change.cell.row, change.cell.column, change.value) for change in changes] == [
+        (("a",), "price", "0.5"), (("b",), "price", "-1e3"),
+    ]  # fmt: skip

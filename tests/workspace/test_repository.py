@@ -179,6 +179,18 @@ def test_no_file_of_a_revision_leaves_its_folder(folder, tmp_path, name):
     assert not (tmp_path / "out.txt").exists()
 
 
+def test_files_with_the_same_or_no_content_are_read_below_any_folder(folder, tmp_path):
+    added = {"x/y/z.txt": "same\n", "x/z.txt": "same\n", "x/y/none.txt": "", "none.txt": "", "last/a/b/c.txt": "end"}
+    put(folder, added)
+    commit(folder, "More")
+    assert contents(folder, "HEAD", tmp_path / "1") == added | {
+        "a.txt": "2\n",
+        "d/b.txt": "x\n",
+        ".gitignore": "*.tmp\n",
+    }
+    assert contents(folder / "x", "HEAD", tmp_path / "2") == {"y/z.txt": "same\n", "z.txt": "same\n", "y/none.txt": ""}
+
+
 def test_links_of_a_revision_are_left_out(folder, tmp_path):
     (folder / "link").symlink_to("/etc")
     commit(folder, "Link")

@@ -280,6 +280,21 @@ def test_local_files_are_excluded_once_and_below_a_folder(tmp_path):
     assert len(set(lines)) == len(lines)
 
 
+@pytest.mark.parametrize("names", [b"", b"caf\xe9\n", b"caf\xe9", b"# all\n*.log\n"])
+def test_the_names_that_a_clone_ignores_stay_as_they_are(tmp_path, names):
+    git(tmp_path, "init", "--quiet")
+    exclude = tmp_path / ".git/info/exclude"
+    exclude.parent.mkdir(exist_ok=True)
+    exclude.write_bytes(names)
+    with Versions(tmp_path):
+        pass
+    content = exclude.read_bytes()
+    assert content.startswith(names)
+    added = content.removeprefix(names).decode()
+    assert added.startswith("\n") is (names == b"caf\xe9")
+    assert "/.oragent/" in added.splitlines()
+
+
 def test_a_folder_that_its_repository_ignores_has_versions_of_its_own(tmp_path):
     git(tmp_path, "init", "--quiet")
     put(tmp_path, {".gitignore": "ignored/\n", "ignored/a.txt": "1\n", "seen/a.txt": "1\n"})
@@ -305,3 +320,24 @@ def test_a_write_that_was_cut_off_is_finished_also_where_a_file_is_gone_already(
     assert not (tmp_path / "a.txt").exists()
     assert (tmp_path / "b.txt").read_text() == "3\n"
     assert not (tmp_path / ".oragent/writing").exists()
+
+
+def test_a_path_that_is_too_long_with_its_folder_is_refused_in_one_line(tmp_path):
+    folder = tmp_path / ("f" * 150)
+    folder.mkdir()
+
+    def path_of(size):
+        """A path whose size with the folder is this number of bytes, in names of at most 200 bytes."""
+        rest = size - len(f"{folder}/")
+        text = ("n" * 200 + "/") * (rest // 201 + 1)
+        return text[: rest - 1] + "x"
+
+    with Versions(folder) as store:
+        for path in (path_of(4000), "n" * 255, "é" * 127):
+            assert store.read_file(path) is None
+        for path in (path_of(4001), path_of(4095), path_of(9000), "n" * 256, f"a/{'é' * 128}/b"):
+            for ask in (store.read_file, lambda path: store.write_version({path: "text"}, "builder", "one")):
+                with pytest.raises(WorkspaceError) as raised:
+                    ask(path)
+                assert "\n" not in str(raised.value)
+        assert store.write_version({"n" * 200: "text"}, "builder", "two")

@@ -1,0 +1,308 @@
+"""Commands of workspaces that neither call a model nor run a program, and what they leave as it is."""
+
+import io
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from oragent._base.budget import Spent
+from oragent._base.errors import ConfigError, WorkspaceError
+from oragent.ledger.study import FinishedCase
+from oragent.modelling.capture.program import CapturedModel, CapturedProgram, ClaimedPoint, ClaimVerdict, ProgramOutcome
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.model_records import Objective, Variable
+from oragent.modelling.data.model_values import Sense
+from oragent.modelling.files.model_files import write
+from oragent.workspace import command, file_commands, git_store, sources
+from oragent.workspace.folder import (
+    NO_FIGURES,
+    PENDING_FILE,
+    WELCOME,
+    PendingVerb,
+    RequestStatus,
+    WorkspaceFolder,
+    create_from_model,
+    create_workspace,
+    describe_next_step,
+    list_requests,
+    read_pending,
+    read_request,
+    save_pending,
+)
+from oragent.workspace.settings import VerbRequest
+from oragent.workspace.versions import PENDING_WRITE, Versions
+from tests.workspace.release import put
+
+NOBODY = Console(file=io.StringIO())
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A workspace without a program."""
+    create_workspace(tmp_path / "w")
+    return tmp_path / "w"
+
+
+@pytest.fixture
+def used(tmp_path: Path) -> Path:
+    """A folder that a command has used, without versions."""
+    put(tmp_path / "w", {"docs/a.md": "# Bake\n", ".oragent/lock": ""})
+    return tmp_path / "w"
+
+
+def write_model(path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    variable = Variable("x", 0.0, 4.0)
+    write(IndexedModel.from_records((variable,), (), Objective({"x": 2.0}), Sense.MAXIMIZE, name="bread"), path)
+
+
+def test_a_folder_with_a_model_becomes_a_workspace_with_its_documents_and_data(tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    write_model(source / "milp.json")
+    texts = {
+        "a.md": "# A\n",
+        "b.txt": "b\n",
+        "c.pdf": "c",
+        "data.json": "{}",
+        "t.csv": "a,b\n1,2\n",
+        "other.json": "{}",
+    }
+    put(source, texts | {"deep/d.md": "d"})
+    (source / "link.md").symlink_to(source / "a.md")
+    (source / "folder.md").mkdir()
+    made = create_from_model(source, tmp_path / "w")
+    assert set(made.list_files()) == {
+        "docs/a.md", "docs/b.txt", "data/data.json", "data/t.csv", "data/general_parameters.csv", "src/optimization_model.py",
+    }  # fmt: skip
+    assert (made.folder / "docs/a.md").read_text() == "# A\n"
+    assert (made.folder / "data/t.csv").read_text() == texts["t.csv"]
+    assert (made.folder / "data/general_parameters.csv").read_text() == NO_FIGURES
+    (first,) = Versions(made.folder).list_versions()
+    assert first.author == "from"
+    assert "source" in first.reason
+
+
+def test_a_model_file_becomes_a_workspace_with_a_requirement(tmp_path: Path) -> None:
+    write_model(tmp_path / "bread.json")
+    made = create_from_model(tmp_path / "bread.json", tmp_path / "w")
+    assert set(made.list_files()) == {
+        "docs/business_requirement.md", "data/general_parameters.csv", "src/optimization_model.py",
+    }  # fmt: skip
+    assert (made.folder / "docs/business_requirement.md").read_text().startswith("# ")
+    (tmp_path / "link.json").symlink_to(tmp_path / "bread.json")
+    (tmp_path / "empty").mkdir()
+    for source in ("link.json", "empty", "nothing.json"):
+        with pytest.raises(WorkspaceError):
+            create_from_model(tmp_path / source, tmp_path / "v")
+        assert not (tmp_path / "v").exists()
+
+
+def test_a_new_workspace_needs_an_empty_folder(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    put(tmp_path, {"file": "x", "full/x": "x"})
+    for name in ("file", "full", "file/below"):
+        with pytest.raises(WorkspaceError):
+            create_workspace(tmp_path / name)
+    for name in ("empty", "new/below"):
+        home = create_workspace(tmp_path / name)
+        assert home.is_unwritten()
+        assert (home.folder / "docs/business_requirement.md").read_text() == WELCOME
+        put(home.folder, {"docs/task.md": "Bake."})
+        assert not home.is_unwritten()
+
+
+def test_the_next_step_is_a_command_or_files(tmp_path: Path) -> None:
+    put(tmp_path, {"full/x": "x", "file": "x"})
+    (tmp_path / "em pty").mkdir()
+    for name, has_command in (("full", False), ("em pty", True), ("new", True), ("file", True)):
+        step = describe_next_step(tmp_path / name)
+        assert ("workspace new" in step, "docs/" in step) == (has_command, True)
+        assert ("'em pty'" in step or "em pty'" in step) is (name == "em pty")
+
+
+@pytest.mark.parametrize(
+    ("content", "status", "text"),
+    [
+        ("More bread.\n", "open", "More bread.\n"),
+        ("---\nstatus: open\n---\n\nMore.\n", "open", "More.\n"),
+        ("---\nstatus: done\n---\nMore.\n", "done", "More.\n"),
+        ("---\r\nstatus: refused \r\n---\r\n\r\nMore.\r\nAnd more.", "refused", "More.\nAnd more."),
+        ("---\nother: done\n---\nMore.\n", "open", "---\nother: done\n---\nMore.\n"),
+        ("---\nstatus: later\n---\n\nMore.\n", None, ""),
+    ],
+)
+def test_a_request_has_a_status_and_a_text(content: str, status: str | None, text: str) -> None:
+    if status is None:
+        with pytest.raises(WorkspaceError):
+            read_request("requests/a.md", content)
+        return
+    request = read_request("requests/a.md", content)
+    assert (request.path, request.status, request.text) == ("requests/a.md", status, text)
+    again = read_request("requests/a.md", replace(request, status=RequestStatus.DONE).render())
+    assert (again.status, again.text.rstrip()) == ("done", text.rstrip())
+
+
+def test_requests_are_the_texts_of_their_folder(tmp_path: Path) -> None:
+    put(
+        tmp_path,
+        {name: name for name in ("requests/b.md", "requests/a.md", "requests/a.txt", "docs/requests/c.md", "x.md")},
+    )
+    files = {path.relative_to(tmp_path).as_posix(): path for path in sorted(tmp_path.rglob("*.*"))}
+    assert [request.path for request in list_requests(files)] == ["requests/a.md", "requests/b.md"]
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_what_shows_a_workspace_changes_nothing_in_it(home: Path) -> None:
+    tip = Versions(home).tip
+    # A write that was cut off is left to commands that write.
+    put(home, {str(PENDING_WRITE): tip})
+    (home / "docs/business_requirement.md").unlink()
+    (home / ".git/info/exclude").unlink()
+    before = tree(home)
+    for show in (command.show_workspace, file_commands.list_versions):
+        assert show(home, NOBODY) == 0
+    assert file_commands.show_diff(home, "", NOBODY) == 0
+    assert tree(home) == before
+
+
+def test_commands_of_versions_end_with_zero(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "write_page", lambda folder: folder / "report.html")
+    with Versions(home) as versions:
+        versions.write_version({"docs/a.md": "1\n"}, "run", "one")
+    assert command.undo_verb(home, NOBODY) == 0
+    assert not (home / "docs/a.md").exists()
+    assert command.write_report(home, NOBODY) == 0
+    assert command.resume_verb(VerbRequest(home), NOBODY) == 0
+
+
+def test_a_verb_waits_with_its_question_and_goes_on_with_the_answer(
+    used: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[tuple[VerbRequest, PendingVerb]] = []
+    monkeypatch.setattr(command, "_run_verb", lambda request, pending, console: begun.append((request, pending)) or 7)
+    request = VerbRequest(used)
+    with pytest.raises(WorkspaceError):
+        command.answer_person(request, "rye", NOBODY)
+    save_pending(used, PendingVerb("build", answers=("first",)))
+    with pytest.raises(WorkspaceError):
+        command.answer_person(request, "rye", NOBODY)
+    waiting = PendingVerb("build", answers=("first",), question="Which?")
+    save_pending(used, waiting)
+    with pytest.raises(WorkspaceError):
+        command.resume_verb(request, NOBODY)
+    with pytest.raises(ConfigError):
+        command.answer_person(request, "  ", NOBODY)
+    assert read_pending(used) == waiting
+    out = io.StringIO()
+    command.show_workspace(used, Console(file=out))
+    assert "build" in out.getvalue()
+    assert "Which?" in out.getvalue()
+    # Another workspace is named as the source of recorded replies.
+    assert command.answer_person(replace(request, replay=used), " rye ", NOBODY) == 7
+    ((given, pending),) = begun
+    assert given.replay == used
+    assert pending == replace(waiting, question="", answers=("first", "rye"))
+    assert command.answer_person(request, "oat", NOBODY) == 7
+    assert begun[1][1].answers == ("first", "oat")
+    assert begun[1][1].question == ""
+    assert read_pending(used).question == ""
+
+
+@pytest.mark.parametrize(
+    ("verb", "text", "feedback", "is_same"),
+    [
+        ("revise", "more", False, True),
+        ("ask", "more", False, False),
+        ("revise", "less", False, False),
+        ("revise", "more", True, False),
+    ],
+)
+def test_the_same_verb_begins_with_the_answers_that_were_given(
+    used: Path, verb: str, text: str, feedback: bool, is_same: bool
+) -> None:
+    request = VerbRequest(used)
+    assert command._begin_verb(request, verb, text, feedback).answers == ()
+    save_pending(used, PendingVerb("revise", "more", question="Which?", answers=("rye",)))
+    begun = command._begin_verb(request, verb, text, feedback, True)
+    assert begun.answers == (("rye",) if is_same else ())
+    assert (begun.verb, begun.text, begun.feedback, begun.accept, begun.question) == (verb, text, feedback, True, "")
+
+
+def finished(*results: dict) -> list[FinishedCase]:
+    return [FinishedCase(f"{result['verb']}-1", result, Spent()) for result in results]
+
+
+def test_only_the_last_revision_can_be_accepted_and_only_if_it_was_refused(
+    used: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused, written = {"verb": "revise", "refused": "x", "request": "a"}, {"verb": "revise", "refused": ""}
+    asked = {"verb": "ask", "refused": "x"}
+    for results, expected in (
+        ([], None),
+        ([asked], None),
+        ([refused], refused),
+        ([refused, asked], refused),
+        ([refused, written], None),
+        ([written, refused], refused),
+        ([{"verb": "revise"}], None),
+    ):
+        monkeypatch.setattr(command, "finished_verbs", lambda folder, results=results: finished(*results))
+        assert command._refused_revision(used) == expected
+
+
+def test_a_damaged_record_of_a_verb_is_named(used: Path) -> None:
+    for text in ("{", '{"verb": "sing"}', '{"verb": "ask", "answers": 3}'):
+        put(used, {str(PENDING_FILE): text})
+        with pytest.raises(WorkspaceError):
+            read_pending(used)
+
+
+def test_a_workspace_in_use_names_who_uses_it(used: Path) -> None:
+    again = WorkspaceFolder(used).locked("ask")
+    with WorkspaceFolder(used).locked("build"), pytest.raises(WorkspaceError) as problem, again:
+        pass
+    assert "build" in str(problem.value)
+    with WorkspaceFolder(used).locked("ask"):
+        pass
+
+
+def test_a_check_lists_files_and_fails_with_flaws(home: Path) -> None:
+    assert file_commands.check_workspace(home, NOBODY) == 1
+    put(home, {"docs/business_requirement.md": "# Bake\n", "data/general_parameters.csv": NO_FIGURES + "men,5,,\n"})
+    out = io.StringIO()
+    assert file_commands.check_workspace(home, Console(file=out, width=200)) == 0
+    assert "docs/business_requirement.md (7 bytes)" in out.getvalue()
+    assert "wrong:" not in out.getvalue()
+
+
+CAPTURED = CapturedModel("highs", None, ClaimedPoint(None, None, None), ClaimVerdict.UNVERIFIED, reason="too large")
+
+
+@pytest.mark.parametrize(
+    ("run", "words"),
+    [
+        (CapturedProgram(ProgramOutcome.ERROR, (), 1, "", "first\nlast\n\n", "stopped"), "last"),
+        (CapturedProgram(ProgramOutcome.ERROR, (CAPTURED,), 1, "", "", "stopped"), "stopped"),
+        (CapturedProgram(ProgramOutcome.TIME, (), 1, "", " \n", ""), "time"),
+        (CapturedProgram(ProgramOutcome.ENDED, (), 0, "", "error\n", "no model"), "no model"),
+        (CapturedProgram(ProgramOutcome.ENDED, (CAPTURED,), 0, "", "", "no model"), "too large"),
+    ],
+)
+def test_why_a_program_left_no_model_is_one_line(run: CapturedProgram, words: str) -> None:
+    text = sources.describe_failure(run)
+    assert text.endswith(words)
+    assert text.startswith("the program ended with") is (run.outcome is not ProgramOutcome.ENDED)
+
+
+def test_a_message_of_git_is_one_line_whatever_its_encoding() -> None:
+    ended = subprocess.CompletedProcess([], 1, b"", b"\nfatal: caf\xe9\nhint\n" + b"x" * 400)
+    text = git_store.describe_failure(ended)
+    assert text.startswith("fatal: caf")
+    assert "\n" not in text
+    assert len(text) == 300
