@@ -19,6 +19,7 @@ from oragent.modelling.solving import array_solving
 from oragent.modelling.solving.array_solving import PROVEN
 from oragent.modelling.solving.back_ends import SolverOptions
 from oragent.modelling.solving.highs import has_basis
+from oragent.modelling.solving.optimal_face import OptimalFace
 
 # Relative difference up to which two optima agree, each of which may be wrong by the tolerance of its solver.
 CONFIRMED = 2e-6
@@ -204,6 +205,8 @@ class ScenarioModel:
         self.is_solved_with: SolveLimits | None = None
         # One line about the agreement with the second back end. Empty without one.
         self.confirmation = ""
+        # The last outcome whose optimal points and duals were asked for, with these.
+        self.last_face: tuple[Outcome, OptimalFace] | None = None
 
 
 class OutcomePool:

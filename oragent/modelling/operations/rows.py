@@ -114,12 +114,15 @@ def binding_rows(scenario: ModelScenario, point: Vector) -> np.ndarray:
 
 def optimal_face(scenario: ModelScenario) -> OptimalFace | None:
     """Return the optimal points and duals of a solved linear scenario; None for any other."""
-    outcome, model = scenario.known.outcome, scenario.model
+    known, model = scenario.known, scenario.model
+    outcome = known.outcome
     if outcome.status is not SolveStatus.OPTIMAL or outcome.point is None:
         return None
     if model.integer.any() or not model.is_linear:
         return None
-    return OptimalFace(scenario.known.arrays, outcome.point, outcome.row_duals)
+    if known.last_face is None or known.last_face[0] is not outcome:
+        known.last_face = outcome, OptimalFace(known.arrays, outcome.point, outcome.row_duals)
+    return known.last_face[1]
 
 
 def row_members(

@@ -62,8 +62,9 @@ class OptimalFace:
         self._at_low, self._at_high = _at_limits(point, arrays.low, arrays.high)
         self._row_at_low, self._row_at_high = _at_limits(activities, arrays.row_low, arrays.row_high)
         self._duals = duals
-        # The last duals with the model of their optimal points and its solver.
-        self._last: tuple[Vector, Arrays, Any] | None = None
+        self._row_slopes: dict[int, Slopes | None] = {}
+        # The last duals with their optimal points.
+        self._last: tuple[Vector, _OptimalPoints] | None = None
 
     @property
     def is_nondegenerate(self) -> bool:
@@ -98,9 +99,22 @@ class OptimalFace:
             row_high=np.where(self._at_high, np.inf, self._cost),
         )
 
+    @cached_property
+    def _has_unique_duals(self) -> bool:
+        """Whether all optimal duals have the same sum of weights that are drawn; then they are equal, almost surely."""
+        if self.duals is None or self._dual_engine is None:
+            return False
+        weights = np.random.default_rng(0).uniform(0.5, 1.5, len(self.duals))
+        weights[::2] *= -1.0
+        ends = _optimise(self._dual_engine, dict(enumerate(weights.tolist())))
+        size = max(1.0, float(np.abs(self.duals).max(initial=0.0)))
+        return ends is not None and abs(ends.more - ends.less) <= SAME * size
+
     def row_slopes(self, row: int) -> Slopes | None:
         """Return the slopes of the optimum by the right-hand side of a row; None if unknown."""
-        return self._slopes({row: 1.0}, 0.0)
+        if row not in self._row_slopes:
+            self._row_slopes[row] = self._slopes({row: 1.0}, 0.0)
+        return self._row_slopes[row]
 
     def bound_slopes(self, column: int) -> Slopes | None:
         """Return the slopes of the optimum by the bound at which a variable is; None if unknown."""
@@ -110,50 +124,48 @@ class OptimalFace:
         return self._slopes(costs, float(self._cost[column]))
 
     def _slopes(self, costs: Mapping[int, float], constant: float) -> Slopes | None:
+        sign = self._sign
+        if self._has_unique_duals:
+            duals = self.duals
+            assert duals is not None
+            slope = sign * constant + sum(cost * float(duals[row]) for row, cost in costs.items())
+            return Slopes(slope, slope, duals, duals)
         ends = _optimise(self._dual_engine, costs) if costs else Slopes(0.0, 0.0)
         if ends is None:
             return None
-        sign = self._sign
-        duals = [None if part is None else sign * part for part in (ends.duals_less, ends.duals_more)]
-        return Slopes(sign * (constant + ends.less), sign * (constant + ends.more), *duals)
+        sides = [None if part is None else sign * part for part in (ends.duals_less, ends.duals_more)]
+        return Slopes(sign * (constant + ends.less), sign * (constant + ends.more), *sides)
 
     def value_ends(self, column: int) -> tuple[float, float] | None:
         """Return the least and the largest value of a variable in all optimal points; None if unknown."""
         if self.duals is None:
             return None
-        _, engine = self._optimal_points(self.duals)
-        ends = _optimise(engine, {column: 1.0})
-        return None if ends is None else (ends.less, ends.more)
+        return self._optimal_points(self.duals).value_ends(column)
 
-    def _optimal_points(self, duals: Vector) -> tuple[Arrays, Any]:
-        """Return the model of all points that are optimal with some duals, and a solver of it, or None."""
+    def _optimal_points(self, duals: Vector) -> "_OptimalPoints":
         if self._last is None or not np.array_equal(self._last[0], duals):
-            points = optimal_points(self.arrays, duals)
-            free = replace(points.without_objective(), sense=Sense.MINIMIZE)
-            self._last = duals, points, _feasible_engine(free)
-        return self._last[1:]
+            self._last = duals, _OptimalPoints(optimal_points(self.arrays, duals))
+        return self._last[1]
 
     def rhs_interval(self, row: int, duals: Vector) -> tuple[float, float] | None:
         """Return the right-hand sides of a row for which some duals stay optimal; None if unknown."""
         limit = self.arrays.row_low[row] if np.isfinite(self.arrays.row_low[row]) else self.arrays.row_high[row]
-        return _row_interval(*self._optimal_points(duals), row, float(limit))
+        return self._optimal_points(duals).row_interval(row, float(limit))
 
     def bound_interval(self, column: int, duals: Vector) -> tuple[float, float] | None:
         """Return the values of the bound at which a variable is for which some duals stay optimal; None if unknown."""
-        (points, engine), arrays = self._optimal_points(duals), self.arrays
-        if engine is None:
-            return None
-        is_low = bool(self._at_low[column])
+        points, arrays, is_low = self._optimal_points(duals), self.arrays, bool(self._at_low[column])
         limit = float(arrays.low[column] if is_low else arrays.high[column])
-        low, high = points.low[column], points.high[column]
-        engine.changeColBounds(column, *((-np.inf, arrays.high[column]) if is_low else (arrays.low[column], np.inf)))
-        ends = _optimise(engine, {column: 1.0})
-        engine.changeColBounds(column, low, high)
+        low, high = points.arrays.low[column], points.arrays.high[column]
+        free = (-np.inf, float(arrays.high[column])) if is_low else (float(arrays.low[column]), np.inf)
+        ends = points.value_ends(column, free)
         return _interval(ends, limit, is_low or low == high, not is_low or low == high)
 
     def cost_interval(self, column: int) -> tuple[float, float] | None:
         """Return the objective coefficients of a variable for which the point stays optimal; None if unknown."""
-        ends = _row_interval(self._dual_arrays(), self._dual_engine, column, float(self._cost[column]))
+        arrays = self._dual_arrays()
+        ends, limit = _sum_ends(arrays, self._dual_engine, column), float(self._cost[column])
+        ends = _interval(ends, limit, np.isfinite(arrays.row_low[column]), np.isfinite(arrays.row_high[column]))
         if ends is None or self._sign > 0:
             return ends
         return -ends[1], -ends[0]
@@ -181,24 +193,84 @@ def _at_limits(values: Vector, low: Vector, high: Vector) -> tuple[np.ndarray, n
     return values - low <= near, high - values <= near
 
 
-def _row_interval(arrays: Arrays, engine: Any, row: int, limit: float) -> tuple[float, float] | None:
-    """Return the values to which the limits of a row can move together, from ``limit``, with a feasible point."""
+class _OptimalPoints:
+    """The optimal points with some duals. Variables with one value in all of them are not in the solver's model."""
+
+    def __init__(self, arrays: Arrays) -> None:
+        self.arrays = arrays
+        is_free = arrays.low < arrays.high
+        # The solver's model needs a column.
+        is_free[:1] |= not is_free.any()
+        kept = np.flatnonzero(is_free)
+        # ``(n,)`` columns of the solver's model, or -1.
+        self._places = np.where(is_free, np.cumsum(is_free) - 1, -1)
+        # ``(m,)`` parts of the left sides that are the same in all points.
+        self._fixed = arrays.matrix @ np.where(is_free, 0.0, arrays.low)
+        free = Arrays(
+            sense=Sense.MINIMIZE,
+            cost=np.zeros(len(kept)),
+            constant=0.0,
+            low=arrays.low[kept],
+            high=arrays.high[kept],
+            integer=np.zeros(len(kept), dtype=bool),
+            matrix=arrays.matrix.transpose().select_rows(kept).transpose(),
+            row_low=arrays.row_low - self._fixed,
+            row_high=arrays.row_high - self._fixed,
+        )
+        self._free, self._engine = free, _feasible_engine(free)
+
+    def value_ends(self, column: int, bounds: tuple[float, float] | None = None) -> tuple[float, float] | None:
+        """Return the least and the largest value of a variable, between other bounds if these are given."""
+        place, engine, value = int(self._places[column]), self._engine, float(self.arrays.low[column])
+        if engine is None:
+            return None
+        if place < 0 and bounds is None:
+            return value, value
+        if place >= 0:
+            engine.changeColBounds(place, *(bounds or (self._free.low[place], self._free.high[place])))
+            ends = _optimise(engine, {place: 1.0})
+            engine.changeColBounds(place, self._free.low[place], self._free.high[place])
+            return None if ends is None else (ends.less, ends.more)
+        assert bounds is not None
+        matrix, place = self.arrays.matrix, len(self._free.low)
+        entries = matrix.columns == column
+        rows, values = matrix.row_indices[entries].astype(np.int32), matrix.values[entries]
+        # The column is the difference to the value that the variable has in all optimal points.
+        engine.addCol(0.0, bounds[0] - value, bounds[1] - value, len(rows), rows, values)
+        ends = _optimise(engine, {place: 1.0})
+        engine.deleteCols(1, np.array([place], dtype=np.int32))
+        return None if ends is None else (value + ends.less, value + ends.more)
+
+    def row_interval(self, row: int, limit: float) -> tuple[float, float] | None:
+        """Return the values to which the limits of a row can move together, from ``limit``, with a feasible point."""
+        ends = _sum_ends(self._free, self._engine, row)
+        if ends is None:
+            return None
+        fixed = float(self._fixed[row])
+        arrays = self.arrays
+        is_least, is_most = np.isfinite(arrays.row_low[row]), np.isfinite(arrays.row_high[row])
+        return _interval((fixed + ends[0], fixed + ends[1]), limit, is_least, is_most)
+
+
+def _sum_ends(arrays: Arrays, engine: Any, row: int) -> tuple[float, float] | None:
+    """Return the least and the largest left side of a row without its limits."""
     if engine is None:
         return None
     entries = slice(arrays.matrix.starts[row], arrays.matrix.starts[row + 1])
     costs = dict(zip(arrays.matrix.columns[entries].tolist(), arrays.matrix.values[entries].tolist(), strict=True))
-    low, high = arrays.row_low[row], arrays.row_high[row]
     engine.changeRowBounds(row, -np.inf, np.inf)
-    ends = _optimise(engine, costs)
-    engine.changeRowBounds(row, low, high)
-    return _interval(ends, limit, np.isfinite(low), np.isfinite(high))
+    ends = _optimise(engine, costs) if costs else Slopes(0.0, 0.0)
+    engine.changeRowBounds(row, arrays.row_low[row], arrays.row_high[row])
+    return None if ends is None else (ends.less, ends.more)
 
 
-def _interval(ends: Slopes | None, limit: float, is_least: bool, is_most: bool) -> tuple[float, float] | None:
+def _interval(
+    ends: tuple[float, float] | None, limit: float, is_least: bool, is_most: bool
+) -> tuple[float, float] | None:
     """Return the values that a limit of a sum can have, from the least and the largest sum without that limit."""
     if ends is None:
         return None
-    return min(ends.less, limit) if is_most else -np.inf, max(ends.more, limit) if is_least else np.inf
+    return min(ends[0], limit) if is_most else -np.inf, max(ends[1], limit) if is_least else np.inf
 
 
 def _feasible_engine(arrays: Arrays) -> Any:
