@@ -253,6 +253,8 @@ def test_relations_objectives_constants_and_sets_that_differ(tmp_path: Path) -> 
         write(other.model(), tmp_path / "other.json")
         entries = base.session().ask(f'diff "{tmp_path}/other.json"').entries
         assert [(entry.of, entry.name, entry.change, entry.members) for entry in entries] == expected
+        figures = [entry.largest for entry in entries if entry.name == "constant"]
+        assert figures == ([(("profit", 1.0, 2.0),)] if other.constant == 2.0 else [])
     session = base.session()
     session.ask("objective waste then profit")
     write(session.model, tmp_path / "other.json")
@@ -282,6 +284,7 @@ def test_labels_of_sets_that_differ(tmp_path: Path) -> None:
     expected = [("set", "Town", "removed", ("b",)), ("set", "Town", "added", ("c",))]
     found = [(entry.of, entry.name, entry.change, tuple(name for name, _, _ in entry.largest)) for entry in entries]
     assert found[:2] == expected
+    assert [entry.members for entry in entries] == [1, 1, 1, 1]
     assert found[2:] == [("variables", "x", "removed", ()), ("variables", "x", "added", ())]
 
 
@@ -423,8 +426,8 @@ def test_data_and_rows_of_one_name_mean_the_same_only_as_right_hand_sides() -> N
     ):
         families = [model.parameters[0], model.rows[0]]
         assert same_figures(model, families) is is_same
-        assert not same_figures(model, families[::-1])
-        assert not same_figures(model, families[:1])
+        assert same_figures(model, families[::-1]) is False
+        assert same_figures(model, families[:1]) is False
         session = ModelSession(model)
         if is_same:
             assert session.ask("whatif need += 1").objective.difference.value == pytest.approx(2)

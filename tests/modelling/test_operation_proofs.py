@@ -99,6 +99,17 @@ def test_a_difference_is_exact_only_if_both_optima_are_proven(sense: Sense) -> N
         assert (figure.value, figure.low, figure.high, figure.unit) == (*expected, "EUR")
 
 
+@pytest.mark.parametrize("sense", Sense)
+def test_a_difference_lies_in_the_interval_that_a_tighter_model_leaves(sense: Sense) -> None:
+    sign = sense.sign
+    model = fixed_shop(sign).model()
+    loose = known(line_model(sense=sense), BEST, 7.0 * sign, 5.0 * sign)
+    tight = known(line_model(low=2.0, sense=sense), BEST, 6.0 * sign, 5.0 * sign)
+    for first, second, ends in ((loose, tight, (0.0, 1.0 * sign)), (tight, loose, (0.0, -1.0 * sign))):
+        figure = state.difference(state.ModelScenario((), model, first), state.ModelScenario((), model, second))
+        assert (figure.value, figure.low, figure.high) == (0.0, *sorted(ends))
+
+
 @pytest.mark.parametrize("number", [None, 0, 1, 2, 3])
 def test_a_point_of_a_frontier_is_proven_if_both_of_its_solves_are(
     number: int | None, monkeypatch: pytest.MonkeyPatch
@@ -170,6 +181,9 @@ def test_a_conflict_lists_changed_families_first_and_parts_last() -> None:
     least = session.ask("whatif lower(x) = 3").conflict
     assert [(entry.family, entry.part, entry.changed) for entry in least] == [
         ("x", "lower bounds", True), ("on", "rows", False), ("indicators", "parts", False),
+    ]  # fmt: skip
+    assert [(entry.members, entry.size, entry.names) for entry in least] == [
+        (1, 1, ("x",)), (1, 1, ("on",)), (1, 1, ("indicator if b",)),
     ]  # fmt: skip
     again = session.ask("whatif lower(x) = 3; on = 1").conflict
     assert [(entry.family, entry.changed) for entry in again] == [("on", True), ("x", True), ("indicators", False)]
