@@ -83,7 +83,7 @@ class Quadratic:
         return self * self
 
     def __neg__(self) -> "Quadratic":
-        return self * -1.0
+        return -1.0 * self
 
     def __pos__(self) -> "Quadratic":
         return self

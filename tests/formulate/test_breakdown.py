@@ -85,3 +85,12 @@ def test_periods_are_dates_clock_times_and_numbers_without_gaps(labels: list[str
     family = DecisionFamily("x", entries, dict.fromkeys(entries.values(), 2.0))
     charts = chart_families((family,))
     assert [chart.periods for chart in charts] == ([tuple(labels)] if is_time else [])
+
+
+@pytest.mark.parametrize(("value", "is_shown"), [(0.5, True), (1.0, False), (1.5, True), (1.0 + 1e-12, False)])
+def test_choices_are_no_amounts(value: float, is_shown: bool) -> None:
+    entries = {(f"week {number}",): f"x{number}" for number in range(1, 5)}
+    family = DecisionFamily("x", entries, dict.fromkeys(entries.values(), value))
+    assert bool(chart_families((family,))) is is_shown
+    mixed = DecisionFamily("x", entries, dict.fromkeys(entries.values(), value) | {"x1": 3.0})
+    assert chart_families((mixed,))

@@ -152,14 +152,19 @@ def test_columns_that_were_not_returned_are_the_programs_own() -> None:
     assert find_counterexample(milp, better, told, {"x"}, 10.0).ruling is Ruling.AGREES
 
 
-def test_a_point_within_a_gap_is_no_proof_that_the_program_forbids_a_better_one() -> None:
-    milp = IndexedModel.from_records((Variable("x", 0, 10),), (Row("room", {"x": 1.0}, Relation.AT_MOST, 8.0),), Objective({"x": 1.0}),
-                Sense.MAXIMIZE)  # fmt: skip
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_point_within_a_gap_is_no_proof_that_the_program_forbids_a_better_one(sign: int) -> None:
+    """The program maximises an amount, or minimises its negative, and the checks maximise it."""
+    sense = Sense.MAXIMIZE if sign > 0 else Sense.MINIMIZE
+    room = Row("room", {"x": 1.0}, Relation.AT_MOST, 8.0)
+    milp = IndexedModel.from_records((Variable("x", 0, 10),), (room,), Objective({"x": float(sign)}), sense)
     rows = [CheckRow("room", {"x": 1.0}, "<=", 8.0), CheckRow("most", {"x": 1.0}, "maximize", 0.0)]
-    found = replace(solve(milp), status=SolveStatus.FEASIBLE, objective=7.5, bound=8.0, values={"x": 7.5})
+    found = replace(solve(milp), status=SolveStatus.FEASIBLE, objective=sign * 7.5, bound=sign * 8.0, values={"x": 7.5})
     assert find_counterexample(milp, found, rows, {"x"}, 10.0).ruling is Ruling.UNDECIDED
     more = [CheckRow("room", {"x": 1.0}, "<=", 9.0), rows[1]]
     assert find_counterexample(milp, found, more, {"x"}, 10.0).ruling is Ruling.FORBIDS
+    without_bound = replace(found, bound=None)
+    assert find_counterexample(milp, without_bound, more, {"x"}, 10.0).ruling is Ruling.UNDECIDED
 
 
 def test_a_counterexample_lists_what_is_not_0_and_counts_the_rest() -> None:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oragent.formulate.charts import WIDTH
-from oragent.formulate.gantt import LEFT, ROW, Bar, PlanSchedule, build_schedule, describe_schedule, draw_gantt
+from oragent.formulate.gantt import LEFT, ROW, TOP, Bar, PlanSchedule, build_schedule, describe_schedule, draw_gantt
 from oragent.formulate.native_scheduling import _scale_of, solve_with_cp_sat
 from oragent.modelling.data.features import FurtherObjective, Indicator, ModelFeatures, QuadraticTerm
 from oragent.modelling.data.indexed import IndexedModel
@@ -132,6 +132,10 @@ def test_only_models_with_cases_and_whole_figures_are_solved(change: str) -> Non
         ([1 / 3], None),
         ([], 1),
         ([123456.7], 10),
+        # Last digits of a large figure are rounding.
+        ([1e6 + 1e-4], 1),
+        ([-1e6 - 1e-4], 1),
+        ([1e6 + 1e-2], 100),
     ],
 )
 def test_the_least_power_of_ten_makes_figures_whole(values: list[float], scale: int | None) -> None:
@@ -207,13 +211,14 @@ BARS = (
 def test_bars_have_the_places_of_their_times_and_a_row_for_each_machine() -> None:
     svg, height = draw_gantt(PlanSchedule(BARS))
     bars = re.findall(
-        r'<rect x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" height="\d+" fill="([^"]+)"><title>([^<]+)', str(svg)
+        r'<rect x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" height="(\d+)" fill="([^"]+)"><title>([^<]+)', str(svg)
     )
     assert [title for *_, title in bars] == ["dough: 0 to 2", "bread: 2 to 6", "bread: 1 to 4", "rest: 8 to 8"]
-    for (x, y, width, _, _), bar, row in zip(bars, BARS, (0, 0, 1, 2), strict=True):
+    for (x, y, width, tall, _, _), bar, row in zip(bars, BARS, (0, 0, 1, 2), strict=True):
         assert float(x) == pytest.approx(LEFT + bar.start * WIDTH / 8, abs=0.1)
         assert float(width) == pytest.approx(max(1.0, (bar.end - bar.start) * WIDTH / 8), abs=0.1)
-        assert int((float(y) - 6) // ROW) == row
+        # The bar has the same distance to both sides of its row.
+        assert float(y) - (TOP + row * ROW) == TOP + (row + 1) * ROW - float(y) - int(tall) > 0
     colours = [colour for *_, colour, _ in bars]
     assert colours[1] == colours[2]
     assert len(set(colours)) == 3

@@ -284,6 +284,7 @@ class FixedSandbox:
         ({"stdout": '{"status": "error", "message": "NotImplementedError: nonlinear: x y z"}'}, SolveVerdict.UNSUPPORTED, "nonlinear: x y z"),
         ({"stdout": '{"status": "error", "message": "ValueError: v", "traceback": "line 3"}'}, SolveVerdict.RUNTIME_ERROR, "ValueError: v"),
         ({"stdout": '{"status": "ok", "milp": 5}'}, SolveVerdict.RUNTIME_ERROR, "cannot be used"),
+        ({"stdout": '{"status": "ok", "milp": 5, "log": "l"}'}, SolveVerdict.RUNTIME_ERROR, "cannot be used"),
     ],
 )  # fmt: skip
 def test_each_end_of_a_process_has_its_verdict(end: dict[str, object], verdict: SolveVerdict, words: str) -> None:
