@@ -178,7 +178,7 @@ class ProblemText:
                 f"problem {self.name!r} has {len(self.text):,} characters, the limit is {MAX_TEXT_CHARACTERS:,}: "
                 "shorten the text, and give tables with --data"
             )
-        if sum(1 for _ in islice(iterate_leaves(self.data), MAX_DATA_VALUES + 1)) > MAX_DATA_VALUES:
+        if any(True for _ in islice(iterate_leaves(self.data), MAX_DATA_VALUES, None)):
             raise ProblemError(
                 f"the data contain more than {MAX_DATA_VALUES:,} values: leave columns out, or aggregate rows"
             )

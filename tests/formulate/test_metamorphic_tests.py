@@ -572,3 +572,15 @@ def test_no_gold_model_of_the_verified_set_gives_an_alarm(runner: FormulationRun
     alarms = [(case.problem.name, one) for case in cases for one in put(runner, case.gold) if one.holds is False]
     assert len(cases) == 222
     assert alarms == []
+
+
+@pytest.mark.parametrize(
+    ("data", "new", "names"),
+    [
+        ({"cost": {"Gera": 1, "Jena": 2}}, {"cost": {"Jena": 1, "Gera": 2}}, ("Gera", "Jena")),
+        ({"cost": {"Gera": 1}, "room": {"Gera": 2}}, {"cost": {"Gera": 1}, "room": {"Gera": 2}}, ()),
+        ({"cost": 1}, {"cost": 1}, ()),
+    ],
+)
+def test_only_names_beside_others_are_permuted(data: dict, new: dict, names: tuple[str, ...]) -> None:
+    assert permute_names(data) == (new, names)

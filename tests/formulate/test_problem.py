@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from oragent._base.errors import ConfigError, OragentError, ProblemError, ReplyError
+from oragent.formulate import data as data_module
+from oragent.formulate import problem as problem_module
 from oragent.formulate.api import formulate
 from oragent.formulate.audit import find_mismatches
 from oragent.formulate.data import (
@@ -324,3 +326,24 @@ def test_a_leaf_of_data_is_neither_object_nor_list() -> None:
     assert list(iterate_texts({"top": {"key": ["text", {"inner": 1}]}})) == ["key", "text", "inner"]
     assert column_names({"a": ["x", None, {"b": "y"}], "c": 3}) == {"x", "y"}
     assert (is_table([{"a": 1}]), is_table([]), is_table([1]), is_table({"a": 1})) == (True, False, False, False)
+
+
+def test_a_problem_has_at_most_so_many_values_and_characters(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(problem_module, "MAX_DATA_VALUES", 3)
+    monkeypatch.setattr(problem_module, "MAX_TEXT_CHARACTERS", 4)
+    for values in ({"a": [1, 2], "b": 3}, {"a": {"x": [None, ""]}}, {}):
+        assert ProblemText("p", "text", values).data == values
+    for text, values in (("text", {"a": [1, 2], "b": [3, 4]}), ("text", {"a": [None] * 4}), ("texts", {}), (" ", {})):
+        with pytest.raises(ProblemError):
+            ProblemText("p", text, values)
+
+
+def test_a_text_has_at_most_so_many_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(data_module, "MAX_BYTES", 5)
+    for content, is_read in (("text\n", True), ("texts\n", False), ("text\n" * 3, False), ("é\n", True)):
+        (tmp_path / "p.md").write_text(content, encoding="utf-8")
+        if is_read:
+            assert data_module.read_text(tmp_path / "p.md", "a problem") == content
+        else:
+            with pytest.raises(ProblemError):
+                data_module.read_text(tmp_path / "p.md", "a problem")

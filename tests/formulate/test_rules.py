@@ -544,3 +544,13 @@ def test_a_violation_counts_beyond_the_tolerance(size: float, outcome: RuleOutco
     )
     rules = compare_rules(milp, [row("limit", {"x": 1.0, "y": 2.0}, "<=", scale)], {"x", "y"}, 20.0)
     assert {rule.name: rule.outcome for rule in rules}["limit"] is outcome
+
+
+@pytest.mark.parametrize("relation", ["maximize", "minimize"])
+def test_rules_are_compared_without_the_aim_of_the_checker(relation: str) -> None:
+    linear = row("profit", {"x": 5, "y": 4}, relation, 0)
+    squares = replace(linear, products={("x", "x"): -1.0, ("x", "y"): 3.0})
+    for entries in (CHECKS[:5], [CHECKS[0], *CHECKS[2:5]], CHECKS[1:5]):
+        found = [compare_rules(model(ROWS), [*entries, aim], {"x", "y"}, 20.0) for aim in (linear, squares)]
+        assert found[0] == found[1]
+        assert {rule.outcome for rule in found[0]} >= {RuleOutcome.HOLDS}
