@@ -1,6 +1,7 @@
 """Commands of workspaces that neither call a model nor run a program, and what they leave as it is."""
 
 import io
+import re
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +17,7 @@ from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.model_records import Objective, Variable
 from oragent.modelling.data.model_values import Sense
 from oragent.modelling.files.model_files import write
-from oragent.workspace import command, file_commands, git_store, sources
+from oragent.workspace import command, file_commands, git_store, model_commands, model_results, sources
 from oragent.workspace.folder import (
     NO_FIGURES,
     PENDING_FILE,
@@ -306,3 +307,102 @@ def test_a_message_of_git_is_one_line_whatever_its_encoding() -> None:
     assert text.startswith("fatal: caf")
     assert "\n" not in text
     assert len(text) == 300
+
+
+def styled(show) -> str:
+    """Return what a terminal with colours gets."""
+    out = io.StringIO()
+    show(Console(file=out, force_terminal=True, color_system="standard", width=200))
+    return out.getvalue()
+
+
+BOLD, RED, YELLOW = "\x1b[1m", "\x1b[1;31m", "\x1b[1;33m"
+
+
+@pytest.mark.parametrize("ok", [True, False])
+def test_the_result_of_a_check_is_bold_and_red_if_it_fails(ok: bool) -> None:
+    result = model_results.CiteResult(
+        ok=ok, warnings=("a note",), verb="cite", revision=model_results.Revision(name="main")
+    )
+    text = styled(lambda console: model_commands.print_verb_result(result, console))
+    line = next(line for line in text.splitlines() if "hold" in line)
+    assert (BOLD in line, RED in line) == (ok, not ok)
+    assert ("not" in line) is not ok
+    assert "main" in text
+    assert "\x1b[33m" in next(line for line in text.splitlines() if "a note" in line)
+
+
+def test_what_needs_a_person_is_yellow(home: Path) -> None:
+    text = styled(lambda console: file_commands.check_workspace(home, console))
+    wrong = [line for line in text.splitlines() if "wrong:" in line]
+    assert wrong
+    assert all(YELLOW in line for line in wrong)
+    save_pending(home, PendingVerb("revise", "more bread", question="Which?"))
+    text = styled(lambda console: command.show_workspace(home, console))
+    (line,) = [line for line in text.splitlines() if "cut off" in line]
+    assert YELLOW in line
+    assert "revise more bread" in line
+
+
+BUILT = {"verb": "build", "run": "model solved", "written": True}
+REVISED = BUILT | {"verb": "revise", "before": 3.0, "objective": 5.0, "preserved": True}
+
+
+@pytest.mark.parametrize(
+    ("result", "code", "words", "yellow"),
+    [
+        (BUILT, 0, {"model solved"}, ()),
+        (BUILT | {"written": False, "end": "no plan"}, 3, {"model solved", "no plan"}, ()),
+        ({"verb": "ask", "answer": "7 t", "broken_citations": [], "written": True}, 0, {"7 t"}, ()),
+        ({"verb": "ask", "answer": "7 t", "broken_citations": ["[a]"], "written": True}, 1, {"7 t", "[a]"}, ("[a]",)),
+        (REVISED, 0, {"3 to 5;"}, ()),
+        (REVISED | {"before": None, "standing": "within a gap", "change": "undecided"}, 0, {"none to 5", "(within a gap)", ": undecided"}, ()),
+        (REVISED | {"standing": "optimal", "preserved": None, "conflict": ["rows a and b"]}, 0, {"3 to 5;", "rows a and b"}, ()),
+        (REVISED | {"differences": ["a row more"], "data_edits": ["cell a"], "unplanned_edits": ["cell b"], "missing": ["cell c"]},
+            0, {"- a row more", "- cell a", "1 edit of"}, ("- cell b", "- cell c")),
+        (REVISED | {"written": False, "end": "x", "refused": "y"}, 3, {"--accept"}, ()),
+        (REVISED | {"written": False, "clashes": ["src/a.py", "b.py"], "draft": "drafts/1"}, 3, {"src/a.py, b.py", "drafts/1"}, ()),
+    ],
+)  # fmt: skip
+def test_a_verb_ends_with_its_result_and_its_exit_code(
+    result: dict, code: int, words: set[str], yellow: tuple[str, ...], used: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def perform(request: VerbRequest, home: WorkspaceFolder, pending: PendingVerb) -> tuple:
+        return result, "", ""
+
+    monkeypatch.setattr(command, "_perform_verb", perform)
+    monkeypatch.setattr(command, "write_page", lambda folder: folder / "report.html")
+    put(used, {"data/d.csv": "a,b\n1,2\n"})
+    pending = PendingVerb(result["verb"], "text")
+    save_pending(used, pending)
+    codes: list[int] = []
+    text = styled(lambda console: codes.append(command._run_verb(VerbRequest(used), pending, console)))
+    assert codes == [code]
+    assert read_pending(used) is None
+    plain_text = re.sub(r"\x1b\[[0-9;]*m", "", text)
+    assert {word for word in words if word in plain_text} == words
+    for line in text.splitlines():
+        assert (
+            (YELLOW in line) is any(word in line for word in yellow)
+            or "planned and not" in line
+            or "without being" in line
+        )
+
+
+@pytest.mark.parametrize(("reason", "question"), [("the budget is spent", ""), ("", "Which bread?")])
+def test_a_verb_that_does_not_end_stays_with_its_question(
+    reason: str, question: str, used: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def perform(request: VerbRequest, home: WorkspaceFolder, pending: PendingVerb) -> tuple:
+        return None, reason, question
+
+    monkeypatch.setattr(command, "_perform_verb", perform)
+    put(used, {"data/d.csv": "a,b\n1,2\n"})
+    pending = PendingVerb("build", answers=("rye",))
+    save_pending(used, pending)
+    codes: list[int] = []
+    text = styled(lambda console: codes.append(command._run_verb(VerbRequest(used), pending, console)))
+    assert codes == [3]
+    (line,) = [line for line in text.splitlines() if (reason or question) in line]
+    assert YELLOW in line
+    assert read_pending(used) == replace(pending, question=question)
