@@ -4,6 +4,7 @@ import hashlib
 import os
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -308,3 +309,51 @@ def test_a_damaged_git_folder_is_not_written_over(tmp_path):
     with pytest.raises(WorkspaceError):
         Versions(tmp_path)
     assert [path.name for path in (tmp_path / ".git").iterdir()] == ["config"]
+
+
+@pytest.mark.parametrize(
+    ("patterns", "is_accepted"),
+    [
+        ([], False),
+        (["*"], True),
+        (["TOP"], True),
+        (["ABOVE/*"], True),
+        (["ABOVE"], False),
+        (["/other", "/other/*"], False),
+        (["TOP", "/other"], True),
+        (["/other/*", "ABOVE/*", "/other"], True),
+        (["TOP", ""], False),
+        (["", "TOP"], True),
+        (["*", "", "/other"], False),
+    ],
+)
+def test_a_repository_of_another_user_is_accepted_as_git_accepts_it(patterns, is_accepted, tmp_path, monkeypatch):
+    top = tmp_path / "top"
+    (top / ".git").mkdir(parents=True)
+    values = [pattern.replace("TOP", str(top)).replace("ABOVE", str(tmp_path)) for pattern in patterns]
+    monkeypatch.setattr(git_store, "_read_user_setting", lambda *words: values)
+    owner = top.stat().st_uid
+    git_store._expect_owner(top, top / ".git")
+    monkeypatch.delenv("SUDO_UID", raising=False)
+    monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
+    if is_accepted:
+        git_store._expect_owner(top, top / ".git")
+    else:
+        with pytest.raises(WorkspaceError):
+            git_store._expect_owner(top, top / ".git")
+
+
+@pytest.mark.parametrize(("sudo", "is_accepted"), [(0, True), (1, False), (None, False)])
+def test_root_reads_the_repository_of_the_user_who_became_root(sudo, is_accepted, tmp_path, monkeypatch):
+    """Root of ``sudo``, by the number of the user that ``sudo`` names."""
+    (tmp_path / ".git").mkdir()
+    monkeypatch.setattr(git_store, "_read_user_setting", lambda *words: [])
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setenv("SUDO_UID", "x" if sudo is None else str(tmp_path.stat().st_uid + 5 + sudo))
+    owned = SimpleNamespace(st_uid=tmp_path.stat().st_uid + 5)
+    monkeypatch.setattr(Path, "stat", lambda path, **named: owned)
+    if is_accepted:
+        git_store._expect_owner(tmp_path, tmp_path / ".git")
+    else:
+        with pytest.raises(WorkspaceError):
+            git_store._expect_owner(tmp_path, tmp_path / ".git")
