@@ -1,16 +1,18 @@
 """What operations claim where a solve ended at a limit, and the limits that reach each solve."""
 
+import io
 import json
 import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from oragent._base.errors import ModellingError
 from oragent.modelling.data.arrays import Arrays, Vector
 from oragent.modelling.data.builder import IndexedModelBuilder
-from oragent.modelling.data.features import Indicator, ModelFeatures, SoftRow
+from oragent.modelling.data.features import Indicator, ModelFeatures, QuadraticTerm, SoftRow
 from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.model_records import Objective, Row, Variable
 from oragent.modelling.data.model_values import Relation, Sense, VariableKind
@@ -19,6 +21,7 @@ from oragent.modelling.data.solution import SolveStatus
 from oragent.modelling.operations import ModelSession, SolveLimits, asking, state
 from oragent.modelling.operations.outcomes import Outcome, OutcomePool, ScenarioModel
 from oragent.modelling.operations.points import parse_json
+from oragent.modelling.operations.printing import print_result
 from oragent.modelling.operations.results import Figure
 from oragent.modelling.operations.rows import dual_figure
 from oragent.modelling.operations.verifying import match_optima
@@ -356,3 +359,65 @@ def test_trials_multiply_what_both_models_share_by_the_same_factors(monkeypatch:
     assert len(set(factors)) == 3
     lone = match_optima(build([0.0, 0.0, 1.0], stock), build([0.0, 0.0, 2.0], stock), SolveLimits(), 2)
     assert {trial.perturbed.split()[0] for trial in lone} == {"as", "data"}
+
+
+def squares(sign: int) -> ModelSession:
+    """A model whose objective has its only optimum at ``x = 1``, with ``x`` from 0 to 4 and a free ``y``."""
+    variables = [Variable("x", 0, 4), Variable("y", 0, 4)]
+    features = ModelFeatures(quadratic=(QuadraticTerm("x", "x", float(sign)),))
+    sense = Sense.MINIMIZE if sign > 0 else Sense.MAXIMIZE
+    row = Row("cap", {"x": 1, "y": 1}, Relation.AT_MOST, 6)
+    flat = IndexedModel.from_records(variables, [row], Objective({"x": -2.0 * sign}), sense, features=features)
+    return ModelSession(group_by_names(flat))
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_an_expression_of_a_model_with_squares_is_linear(sign: int) -> None:
+    session = squares(sign)
+    assert session.ask("solve").objective.value == pytest.approx(-sign)
+    for line, figure in (("most x", 4), ("least x", 0), ("most x + 2 * y", 10), ("least x - y", -4)):
+        assert session.ask(line).figure.value == pytest.approx(figure, abs=1e-6)
+    alternatives = session.ask("alternatives 2")
+    assert (alternatives.solutions, alternatives.complete) == ((), False)
+
+
+@pytest.mark.parametrize(("units", "unit"), [(("t", "t"), "t"), (("t", ""), ""), (("", ""), ""), (("t", "kg"), "")])
+def test_a_new_objective_has_the_unit_of_all_variables(units: tuple[str, str], unit: str) -> None:
+    builder = IndexedModelBuilder("units")
+    columns = [*(builder.add_variables(name, high=3.0, unit=each) for name, each in zip("xy", units, strict=True))]
+    builder.set_objective("o", "maximize", np.concatenate(columns), np.ones(2), unit="EUR")
+    session = ModelSession(builder.build())
+    assert session.ask("solve").objective.unit == "EUR"
+    session.ask("objective p: maximize x + y")
+    assert session.ask("solve").objective.unit == unit
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "at"),
+    [
+        (1e-7, 0.0, 4.0, "lower bound"),
+        (1.1e-7, 0.0, 4.0, "between"),
+        (-1e-7, -4.0, 0.0, "upper bound"),
+        (-1.1e-7, -4.0, 0.0, "between"),
+        (0.0, 0.0, 0.0, "lower bound"),
+        (3e7 + 2.9, 3e7, 4e7, "lower bound"),
+    ],
+)
+def test_a_value_within_the_tolerance_is_at_its_bound(value: float, low: float, high: float, at: str) -> None:
+    flat = IndexedModel.from_records([Variable("x", low, high)], [], Objective({"x": 1.0}), Sense.MINIMIZE)
+    session = ModelSession(group_by_names(flat))
+    scenario = session.study.present.known
+    session.study.pool.learn(scenario, Outcome(BEST, np.array([value]), value, low))
+    scenario.is_solved_with = session.study.limits
+    assert session.ask("why x").at == at
+
+
+def test_fields_without_a_value_are_not_printed() -> None:
+    session = fixed_shop(1).session()
+    for line in ("solve", "why make[a]", "describe", "whatif need += 1", "most sum make"):
+        out = io.StringIO()
+        print_result(session.ask(line), Console(file=out, width=200))
+        lines = [text.rstrip() for text in out.getvalue().splitlines()]
+        assert len(lines) > 2
+        assert not [text for text in lines if text.endswith(":")]
+    assert "difference" in out.getvalue() or "figure" in out.getvalue()

@@ -143,7 +143,7 @@ def _compare(study: ModelStudy, before: ModelScenario, after: ModelScenario) -> 
     study.solve(after)
     change = objective_change(study, before, after)
     first, second = before.known.outcome, after.known.outcome
-    points = study.last_point(before), study.last_point(after)
+    old, new = study.last_point(before), study.last_point(after)
     warnings = list(dict.fromkeys((*study.warn(before), *study.warn(after))))
     before_goal, goal = before.model.objective, after.model.objective
     if (before_goal.name, before_goal.sense) != (goal.name, goal.sense):
@@ -153,18 +153,18 @@ def _compare(study: ModelStudy, before: ModelScenario, after: ModelScenario) -> 
     if second.status is SolveStatus.INFEASIBLE:
         conflict = conflict_of_trial(after, study.limits, study.base)
     moves: tuple[Moved, ...] = ()
-    if points[0] is not None and points[1] is not None and len(points[0]) == len(points[1]):
-        moves = moved(after.model, points[0], points[1])
-    newly, no_longer = _changed_rows(study, before, points[0], after, points[1])
+    if old is not None and new is not None:
+        moves = moved(after.model, old, new)
+    newly, no_longer = _changed_rows(study, before, old, after, new)
     start = after.changes[: len(before.changes)] == before.changes
     result = CompareResult(
         objective=change,
         status_before=str(first.status),
         status_after=str(second.status),
         decided=decided,
-        continue_with="" if decided or any(point is None for point in points) else continue_options(study.limits),
+        continue_with="" if decided or old is None or new is None else continue_options(study.limits),
         stages=stage_changes(study, before, after),
-        objectives=part_changes(before.model, points[0], after.model, points[1]),
+        objectives=part_changes(before.model, old, after.model, new),
         moved=moves,
         newly_binding=newly,
         no_longer_binding=no_longer,

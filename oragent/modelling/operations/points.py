@@ -133,7 +133,7 @@ def parse_output(model: IndexedModel, text: str) -> ClaimedSolution | None:
         The values, or None if no variable of the model has one.
     """
     lines = text.splitlines()
-    for first in range(len(lines) - 1, -1, -1):
+    for first in reversed(range(len(lines))):
         if lines[first].startswith("{"):
             try:
                 claim = parse_json(model, "\n".join(lines[first:]))

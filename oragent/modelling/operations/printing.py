@@ -10,7 +10,7 @@ from rich.text import Text
 from oragent._base.terminal import print_line, text_table
 from oragent.modelling.data.display import plain
 from oragent.modelling.operations.result_tables import HEADER, HIDDEN, make_table, value_text
-from oragent.modelling.operations.results import AnyResult, Figure
+from oragent.modelling.operations.results import AnyResult
 
 # Maximum number of rows of a table. JSON has all.
 SHOWN_ROWS = 60
@@ -38,12 +38,8 @@ def _print_field(name: str, value: object, console: Console) -> None:
     title = name.replace("_", " ")
     if isinstance(value, tuple) and value and isinstance(value[0], BaseModel):
         console.print(_table(title, value))
-    elif isinstance(value, BaseModel) and not isinstance(value, Figure):
-        print_line(console, f"  {title}: {value_text(value)}")
-    else:
-        text = value_text(value)
-        if text:
-            print_line(console, f"  {title}: {text}")
+    elif text := value_text(value):
+        print_line(console, f"  {title}: {text}")
 
 
 def _table(title: str, parts: Sequence[BaseModel]) -> Table:

@@ -8,7 +8,7 @@ from oragent._base.errors import ModellingError
 from oragent.modelling.data.arrays import Arrays, Vector
 from oragent.modelling.data.features import QuadraticRow
 from oragent.modelling.data.indexed import IndexedModel
-from oragent.modelling.data.model_values import Relation
+from oragent.modelling.data.model_values import Relation, Sense
 from oragent.modelling.data.objectives import IndexedObjective, effective_weights
 from oragent.modelling.data.solution import SolveStatus
 from oragent.modelling.data.tolerances import scale_of
@@ -64,7 +64,7 @@ def solve_stages(
         if best is None:
             break
         if unproven or solved_stage.outcome.status is not SolveStatus.OPTIMAL:
-            unproven += 2 if goal.slack > 1 else 1
+            unproven += 1 + (goal.slack > 1)
         held.append((solved_stage.arrays, best + solved_stage.arrays.sense.sign * goal.allowance(best)))
         arrays = model.to_arrays(after)
         for by, limit in held:
@@ -74,7 +74,7 @@ def solve_stages(
         (low, high), status = outcome.span(), outcome.status
         if unproven:
             status = SolveStatus.UNKNOWN if outcome.point is None else SolveStatus.FEASIBLE
-            is_minimised = arrays.sense.sign > 0
+            is_minimised = arrays.sense is Sense.MINIMIZE
             if unproven > 1 or not is_minimised:
                 low = -np.inf
             if unproven > 1 or is_minimised:
