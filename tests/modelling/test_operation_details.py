@@ -561,6 +561,8 @@ def test_a_pool_keeps_the_best_point_and_the_best_bound_of_both_outcomes() -> No
             ((BEST, 5, 2), (BEST, 6, 3), (BEST, 5, 3)),
             ((BEST, 6, 3), (BEST, 5, 2), (BEST, 5, 3)),
             ((BEST, 5, None), (OPEN, None, 3), (BEST, 5, 3)),
+            ((BEST, 0, -3), (BEST, 0.5, -2), (BEST, 0, -2)),
+            ((BEST, 0.5, -2), (BEST, 0, -3), (BEST, 0, -2)),
             ((BEST, 5, 2), (OPEN, None, 5 + 1e-9), (OPTIMAL, 5, 5)),
             ((BEST, 5, 2), (OPTIMAL, 4, 4), (OPTIMAL, 4, 4)),
             ((OPEN, None, 2), (OPEN, None, 3), (OPEN, None, 3)),

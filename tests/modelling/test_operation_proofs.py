@@ -421,3 +421,22 @@ def test_fields_without_a_value_are_not_printed() -> None:
         assert len(lines) > 2
         assert not [text for text in lines if text.endswith(":")]
     assert "difference" in out.getvalue() or "figure" in out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("figures", "order"), [([0.0, 0.5, -0.5], "bac"), ([0.5, 0.0, 2.0], "cab"), ([-1.0, -2.0, 0.0], "cab")]
+)
+def test_groups_are_sorted_by_their_totals(figures: list[float], order: str) -> None:
+    builder = IndexedModelBuilder("groups")
+    builder.add_set("s", ["a", "b", "c"])
+    builder.add_set("t", ["1", "2"])
+    builder.add_parameter("p", ["s", "t"], np.repeat(figures, 2), unit="t")
+    builder.set_objective("o", "minimize", builder.add_variables("x"), np.ones(1))
+    session = ModelSession(builder.build())
+    result = session.ask("total p by s")
+    assert "".join(group.label for group in result.groups) == order
+    assert {group.label: (group.total.value, group.members) for group in result.groups} == {
+        label: (2 * figure, 2) for label, figure in zip("abc", figures, strict=True)
+    }
+    assert (result.total.value, result.total.unit) == (2 * sum(figures), "t")
+    assert "".join(member.labels[0] for member in session.ask("top 6 p").members) == "".join(name * 2 for name in order)
