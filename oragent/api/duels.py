@@ -5,9 +5,9 @@ from pathlib import Path
 from oragent.api.choices import ProblemChoice, Settings, read_choices, resolve_problem
 from oragent.api.experiments import Program, load_program
 from oragent.evals.duel.command import write_page
-from oragent.evals.duel.contestants import Contestant, find_contestants
+from oragent.evals.duel.contestants import Contestant, find_contestant, find_contestants
 from oragent.evals.duel.runner import ROUNDS, Duel, DuelPlan, run_duel
-from oragent.evaluation.problem import evaluation_root, find_project_root
+from oragent.evaluation.problem import Problem, evaluation_root, find_project_root
 from oragent.search.config import build_config
 
 
@@ -28,8 +28,8 @@ def duel(
     """Decide which of two programs is better, like ``oragent duel``; an existing duel in the folder is continued.
 
     Args:
-        first: Without a problem: a word as on the command line, such as the folder of a run. With a problem: a program
-            as for ``evaluate``.
+        first: A word as on the command line, such as ``discovered/NAME`` or the folder of a run; with a problem also a
+            program as for ``evaluate``.
         second: As ``first``; None means the seed heuristic.
         problem: Name, folder, or loaded problem.
         on: ``fresh`` or ``practice``, which draw new instances in each round, a named set, or ``test``; empty means
@@ -54,9 +54,7 @@ def duel(
         resolved, contestants = find_contestants((str(first), "seed" if second is None else str(second)), None, base)
     else:
         resolved = resolve_problem(problem, base)
-        names = [_name_program(program, default) for program, default in ((first, "first"), (second, "second"))]
-        sources = [load_program(program, resolved) for program in (first, second)]
-        contestants = (Contestant(names[0], sources[0]), Contestant(names[1], sources[1]))
+        contestants = (_find(first, "first", resolved), _find(second, "second", resolved))
     plan = DuelPlan(
         resolved,
         evaluation_root(resolved, Path(root) if root else None),
@@ -75,9 +73,10 @@ def duel(
     return finished
 
 
-def _name_program(program: Program, default: str) -> str:
+def _find(program: Program, default: str, problem: Problem) -> Contestant:
     if program is None:
-        return "seed"
-    if isinstance(program, Path) or (isinstance(program, str) and "\n" not in program):
-        return Path(program).name
-    return str(getattr(program, "__name__", default))
+        return Contestant("seed", problem.seed)
+    if isinstance(program, str) and "\n" not in program and "def " not in program:
+        return find_contestant(program, problem)
+    name = program.name if isinstance(program, Path) else str(getattr(program, "__name__", default))
+    return Contestant(name, load_program(program, problem))

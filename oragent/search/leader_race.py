@@ -7,7 +7,6 @@ shows a difference, and its interval excludes 0, at any round, or after a number
 
 import hashlib
 import json
-import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Annotated, Any
@@ -19,7 +18,7 @@ from pydantic.dataclasses import dataclass as checked
 from oragent._base.direction import Direction
 from oragent._base.racing import read_instance_values
 from oragent._base.safe_load import parse_json
-from oragent._base.sequential import anytime_p, bet_on_differences
+from oragent._base.sequential import bet_on_differences
 from oragent._base.settings import STRICT
 from oragent._base.statistics import ALPHA, weigh_sizes
 from oragent.evaluation import Evaluation
@@ -91,11 +90,15 @@ def is_above_noise(
 ) -> bool | None:
     """Return whether a new leader is better than the former one beyond chance; None without figures by instance.
 
-    The leader was chosen among ``tried`` programs by the same instances, so the level of the test (``sequential``) is
-    divided by their number (Bonferroni).
+    The leader was chosen among ``tried`` programs by the same instances, so the level of the test (``sequential``) and
+    of its interval, which must lie above 0, is divided by their number (Bonferroni).
     """
     gains = weigh_gains(direction, former, leader)
-    return None if gains is None else math.fsum(gains) > 0 and anytime_p(gains) * max(tried, 1) < ALPHA
+    if gains is None:
+        return None
+    level = ALPHA / max(tried, 1)
+    test = bet_on_differences(gains, level=level)
+    return test.p < level and test.low > 0
 
 
 async def hold_race(

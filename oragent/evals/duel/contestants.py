@@ -58,8 +58,13 @@ def find_contestants(
         is_other = run.problem.name != resolved.name and problem is None
         if is_other or run.problem.about.function != resolved.about.function:
             raise ConfigError(f"{word} is a run of {run.problem.name}, and not of {resolved.name}")
-    first, second = (Contestant(_make_name(word), _read_source(word, resolved)) for word in words)
+    first, second = (find_contestant(word, resolved) for word in words)
     return resolved, (first, second)
+
+
+def find_contestant(word: str, problem: Problem) -> Contestant:
+    """Return the program that a word names, as for `find_contestants`."""
+    return Contestant(_make_name(word), _read_source(word, problem))
 
 
 def _make_name(word: str) -> str:

@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+import oragent
 from oragent._base.errors import OragentError
 from oragent.evals.duel.contestants import find_contestants
+from oragent.evals.duel.runner import DuelPlan
 from oragent.evaluation.problem import load_problem
 from oragent.search.config import build_config
 from oragent.search.folder import make_folder
@@ -88,3 +90,24 @@ def test_an_unknown_candidate_and_a_missing_problem_are_refused(run: Path) -> No
         texts("seed", "seed")
     with pytest.raises(OragentError):
         texts(str(run), "seed", problem="bpp_online")
+
+
+def test_from_python_too_words_name_programs_beside_texts_and_functions(monkeypatch: pytest.MonkeyPatch) -> None:
+    plans = []
+
+    def stop(plan: DuelPlan) -> None:
+        plans.append(plan)
+        raise InterruptedError
+
+    monkeypatch.setattr("oragent.api.duels.run_duel", stop)
+    problem = load_problem(ROOT / "problems" / "bpp_online")
+    written = problem.seed.replace("return ", "return 1.0 * ", 1)
+    for pair in (("discovered/nine_numbers", None), (written, "seed")):
+        with pytest.raises(InterruptedError):
+            oragent.duel(*pair, problem=problem, root=ROOT)
+    (found, seed), (text, word) = (plan.contestants for plan in plans)
+    assert found == find_contestants(["discovered/nine_numbers", "seed"], "bpp_online", ROOT)[1][0]
+    assert seed.source == word.source == problem.seed
+    assert text.source == written
+    with pytest.raises(OragentError):
+        oragent.duel("discovered/none", problem=problem, root=ROOT)
