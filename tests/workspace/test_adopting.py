@@ -145,3 +145,12 @@ def test_the_command_says_what_was_tried_and_what_is_missing(
     assert ("variables" in notes, "AREA" in notes) == ((True, True) if variables and not is_solved else (False, False))
     assert str(tmp_path / "workspace.yaml") in notes or not write
     assert "src/c.py" in notes
+
+
+def test_proposed_settings_keep_their_order() -> None:
+    proposal = {"program": "src/b.py", "documents": ["z.md", "a.md"], "data": ["d.csv"]}
+    adoption = Adoption(proposal, (), (), ("AREA",))
+    settings = [line for line in adoption.text.splitlines() if not line.startswith("#")]
+    assert [line.partition(":")[0] for line in settings if line[0].isalpha()] == list(proposal)
+    assert "AREA: VALUE" in adoption.text
+    assert "AREA: VALUE" not in Adoption(proposal | {"environment": {"AREA": "north"}}, (), (), ("AREA",)).text

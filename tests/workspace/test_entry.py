@@ -11,7 +11,7 @@ from oragent._base.terminal import Terminal
 from oragent.sandbox.sandbox import Sandbox
 from oragent.workspace import command
 from oragent.workspace.adopting import propose_settings
-from oragent.workspace.entries import ProgramEntry, parse_command
+from oragent.workspace.entries import ProgramEntry, find_import_folders, parse_command
 from oragent.workspace.model_commands import VerbCommands
 from oragent.workspace.settings import NO_OPTIONS, read_settings
 from tests.workspace.release import put
@@ -90,3 +90,21 @@ def test_a_program_runs_by_the_command_of_its_team(path, import_, line, tmp_path
     with Sandbox(1) as box:
         assert command.run_program(folder, "", Terminal(file=out), box) == 0
     assert json.loads((folder / ".oragent/run.json").read_text())["objective"] == pytest.approx(30.5)
+
+
+@pytest.mark.parametrize(
+    ("files", "folders"),
+    [
+        ({}, ()),
+        ({"src/a.py": ""}, ()),
+        ({"pyproject.toml": ""}, (".",)),
+        ({"pyproject.toml": "", "src/a.py": ""}, ("src", ".")),
+        ({"pyproject.toml": "", "src/__init__.py": ""}, (".",)),
+        ({"setup.py": "", "src/p/__init__.py": ""}, ("src", ".")),
+    ],
+)
+def test_an_installed_project_is_imported_from_its_sources(
+    files: dict[str, str], folders: tuple[str, ...], tmp_path: Path
+) -> None:
+    put(tmp_path, files)
+    assert find_import_folders(tmp_path, ProgramEntry("", "", ())) == folders
