@@ -460,3 +460,7 @@ def test_a_row_is_named_without_its_changed_cells() -> None:
     assert names.find_name(("a", "y", "2"), 2, [1]) == "a, 2"
     assert names.find_name(("a", "y", "2"), 2, [0]) == "y, 2"
     assert names.find_name(("a", "y", "2"), 2, [1, 2]) == "a, row 2"
+    # A cell that only the other version has twice does not distinguish the row.
+    names = RowNames([("a", "x", "1"), ("b", "y", "2")], [("c", "x", "1"), ("b", "x", "3")])
+    assert names.find_name(("a", "x", "1"), 1, [0]) == "x, 1"
+    assert names.find_name(("b", "y", "2"), 2, [0]) == "y"
