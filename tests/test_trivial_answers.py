@@ -72,25 +72,31 @@ FEW = "zeros", "random", "first argument in shape"
 # an answer beats a seed if the difference by instance, for these problems, is no chance at this level, shared by all answers.
 CHANCE = 0.01
 NETWORKS = "tsp_pomo", "cvrp_pomo", "tsp_lehd", "cvrp_lehd"
+TRAIN = ("--mode=train",)
+# Ten instances, whose values are reported; those of train are not.
+BY_INSTANCE = "--mode=val", "--problem_size=200"
 
 
-def evaluate(folder: Path, candidate: Path | None) -> Result | None:
-    """Score a program on ``train``; None if it has no score."""
-    words = [sys.executable, folder / "eval.py", "--mode=train", f"--root_dir={PROJECT}", "--heuristic_s=none"]
+def evaluate(folder: Path, candidate: Path | None, instances: tuple[str, ...] = TRAIN) -> Result | None:
+    """Score a program; None if it has no score."""
+    words = [sys.executable, folder / "eval.py", *instances, f"--root_dir={PROJECT}", "--heuristic_s=none"]
     words += [f"--candidate={candidate}"] if candidate else []
     ended = parse(subprocess.run(words, capture_output=True, text=True, check=False, cwd=folder).stdout)
     return ended if isinstance(ended, Result) else None
 
 
 @cache
-def score_seed(folder: Path) -> Result:
-    seed = evaluate(folder, None)
+def score_seed(folder: Path, instances: tuple[str, ...] = TRAIN) -> Result:
+    seed = evaluate(folder, None, instances)
     assert seed is not None
     return seed
 
 
-def is_chance(sign: int, answer: Result, seed: Result, answers: int) -> bool:
+def is_chance(folder: Path, program: Path, sign: int, answers: int) -> bool:
     """Return True if a score that is better by chance is as likely as this one, by the signs of paired differences."""
+    answer = evaluate(folder, program, BY_INSTANCE)
+    assert answer is not None
+    seed = score_seed(folder, BY_INSTANCE)
     first, second = (
         [value for values in (read_instance_values(result.metrics) or {}).values() for value in values]
         for result in (answer, seed)
@@ -135,7 +141,7 @@ def check_answers(folder: Path, shape: str, tmp_path: Path, names: Iterable[str]
         ended = evaluate(folder, program)
         if ended is None or sign * (ended.score - seed.score) <= 0:
             continue
-        if folder.name not in NETWORKS or not is_chance(sign, ended, seed, len(names)):
+        if folder.name not in NETWORKS or not is_chance(folder, program, sign, len(names)):
             better[name] = ended.score
     assert better == {}, seed.score
 
