@@ -27,7 +27,7 @@ from oragent.modelling.operations.rows import dual_figure
 from oragent.modelling.operations.verifying import match_optima
 from oragent.modelling.solving.back_ends import SolverOptions, SolverResult
 from oragent.modelling.solving.back_ends.highs import HighsSolver
-from oragent.modelling.solving.optimal_face import Slopes
+from oragent.modelling.solving.optimal_face import OptimalFace, Slopes
 from tests.modelling.shops import fixed_shop
 from tests.modelling.test_operation_details import BEST, OPEN, OPTIMAL, known, line_model
 
@@ -153,6 +153,18 @@ def test_a_dual_that_is_not_unique_lies_between_its_slopes(sign: int) -> None:
     figure, uniqueness = dual_figure(1.0, infinite, "EUR")
     assert (figure.value, figure.low, figure.high) == ((1, None, 3) if sign > 0 else (1, -3, None))
     assert uniqueness == "not unique"
+
+
+@pytest.mark.parametrize("cost", [1.0, 1e8])
+def test_duals_that_are_not_unique_are_so_beside_large_duals(cost: float) -> None:
+    rows = [Row(name, {"xy"[name != "large"]: 1}, Relation.AT_LEAST, 1) for name in ("large", "first", "second")]
+    goal = Objective({"x": cost, "y": 1})
+    model = IndexedModel.from_records([Variable("x"), Variable("y")], rows, goal, Sense.MINIMIZE)
+    face = OptimalFace(model.to_arrays(), np.ones(2), np.array([cost, 1.0, 0.0]))
+    for row, ends in enumerate([(cost, cost), (0, 1), (0, 1)]):
+        slopes = face.row_slopes(row)
+        assert slopes is not None
+        assert (slopes.less, slopes.more) == pytest.approx(ends)
 
 
 @pytest.mark.parametrize(
