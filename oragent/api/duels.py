@@ -76,7 +76,6 @@ def duel(
 def _find(program: Program, default: str, problem: Problem) -> Contestant:
     if program is None:
         return Contestant("seed", problem.seed)
-    if isinstance(program, str) and "\n" not in program and "def " not in program:
-        return find_contestant(program, problem)
-    name = program.name if isinstance(program, Path) else str(getattr(program, "__name__", default))
-    return Contestant(name, load_program(program, problem))
+    if isinstance(program, Path) or (isinstance(program, str) and "\n" not in program and "def " not in program):
+        return find_contestant(str(program), problem)
+    return Contestant(str(getattr(program, "__name__", default)), load_program(program, problem))

@@ -12,7 +12,7 @@ from oragent.evaluation.problem import Problem, find_problem
 from oragent.programs.inspection import read_program
 from oragent.report.held_out import best_text
 from oragent.report.swept_reference import read_swept
-from oragent.search.folder import problem_of_program, reopen
+from oragent.search.folder import RunFolder, problem_of_program, reopen
 from oragent.search.program_header import drop_head
 from oragent.search.store import Store
 
@@ -43,7 +43,7 @@ def find_contestants(
     Raises:
         OragentError: A word names no program, or the programs have different problems.
     """
-    runs = {word: reopen(Path(path), changed=True, only_read=True) for word in words if (path := _run_path(word))}
+    runs = {word: _open_run(path) for word in words if (path := _run_path(word))}
     files = [Path(word) for word in words if word not in runs and Path(word).is_file()]
     if problem is not None:
         resolved = find_problem(problem, root)
@@ -55,8 +55,7 @@ def find_contestants(
         raise ConfigError(f"name the problem of {' and '.join(words)} by --problem")
     for word, run in runs.items():
         # A problem that is named may be a copy of that of a run.
-        is_other = run.problem.name != resolved.name and problem is None
-        if is_other or run.problem.about.function != resolved.about.function:
+        if problem is None and run.problem.name != resolved.name:
             raise ConfigError(f"{word} is a run of {run.problem.name}, and not of {resolved.name}")
     first, second = (find_contestant(word, resolved) for word in words)
     return resolved, (first, second)
@@ -64,6 +63,10 @@ def find_contestants(
 
 def find_contestant(word: str, problem: Problem) -> Contestant:
     """Return the program that a word names, as for `find_contestants`."""
+    if path := _run_path(word):
+        other = _open_run(path).problem
+        if other.about.function != problem.about.function:
+            raise ConfigError(f"{word} is a run of {other.name}, and not of {problem.name}")
     return Contestant(_make_name(word), _read_source(word, problem))
 
 
@@ -77,6 +80,10 @@ def _run_path(word: str) -> str:
     """Return the folder of a run that a word names; empty for another word."""
     path = word if Path(word, "run.db").is_file() else word.rpartition("#")[0]
     return path if path and Path(path, "run.db").is_file() else ""
+
+
+def _open_run(path: str) -> RunFolder:
+    return reopen(Path(path), changed=True, only_read=True)
 
 
 def _read_source(word: str, problem: Problem) -> str:

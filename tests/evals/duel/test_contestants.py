@@ -111,3 +111,21 @@ def test_from_python_too_words_name_programs_beside_texts_and_functions(monkeypa
     assert text.source == written
     with pytest.raises(OragentError):
         oragent.duel("discovered/none", problem=problem, root=ROOT)
+
+
+def test_from_python_too_a_folder_may_be_a_path_and_is_a_run_of_the_problem(
+    run: Path, toy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plans: list[DuelPlan] = []
+
+    def stop(plan: DuelPlan) -> None:
+        plans.append(plan)
+        raise InterruptedError
+
+    monkeypatch.setattr("oragent.api.duels.run_duel", stop)
+    with pytest.raises(InterruptedError):
+        oragent.duel(run, problem=toy, root=toy.parent)
+    assert [contestant.source for contestant in plans[0].contestants] == [BETTER, SEED]
+    for word in (run, str(run), f"{run}#1.0"):
+        with pytest.raises(OragentError):
+            oragent.duel(word, problem="bpp_online", root=ROOT)
