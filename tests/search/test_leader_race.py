@@ -166,6 +166,9 @@ def test_few_searches_without_a_better_program_name_a_leader_above_the_noise() -
     # Each program that was tried counts.
     close = [{"by_instance": {"a": [shift + 0.01 * at for at in range(8)]}} for shift in (0.0, 1.0)]
     assert [is_above_noise(Direction.MAXIMIZE, *close, tried) for tried in (0, 1, 10**6)] == [True, True, False]
+    # A rare loss may outweigh many gains, whose signs alone would be above the noise.
+    rare = [{"by_instance": {"a": [0.0] * 21}}, {"by_instance": {"a": [1.0] * 20 + [-15.0]}}]
+    assert is_above_noise(Direction.MAXIMIZE, *rare, 1) is False
 
 
 RACE = LeaderRace("f", True, 24, 0.01, 4)
