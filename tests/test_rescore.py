@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from oragent._base.errors import ProblemError
+from oragent.evaluation import EvaluationRunner
 from oragent.evaluation.discovered import SetEvidence, list_discovered
 from oragent.evaluation.problem import find_problem
 
@@ -44,6 +46,44 @@ def test_a_set_with_some_sizes_is_scored_at_these_alone() -> None:
     assert rescore.recorded_sizes(problem, SetEvidence(1.0, 1.0, sizes=few), "fresh") == [200, 500]
     assert rescore.recorded_sizes(problem, SetEvidence(1.0, 1.0, sizes=declared), "fresh") == []
     assert rescore.recorded_sizes(problem, SetEvidence(1.0, 1.0, sizes=few), "val") == [200, 500]
+
+
+def test_a_set_that_cannot_be_scored_fails_and_the_others_are_scored(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    problem = find_problem("mkp_aco", ROOT)
+    ((title, evidence),) = list_discovered(problem).items()
+    scored = []
+
+    def score_set(score: object, source: str, recorded: SetEvidence, mode: str) -> SetEvidence:
+        scored.append(mode)
+        if mode == "val":
+            raise ProblemError("took too long")
+        return recorded
+
+    monkeypatch.setattr(rescore, "score_set", score_set)
+    with EvaluationRunner(1) as run:
+        score = rescore.Scorer(problem, run)
+        assert not rescore.rescore(score, title, evidence, ("val", "test"), 0.0)
+        assert rescore.rescore(score, title, evidence, ("test",), 0.0)
+    assert scored == ["val", "test", "test"]
+    assert "took too long" in capsys.readouterr().out
+
+
+def test_a_problem_that_lacks_packages_fails_and_the_others_are_scored(monkeypatch: pytest.MonkeyPatch) -> None:
+    scored = []
+
+    def score_program(score: rescore.Scorer, *_: object) -> bool:
+        scored.append(score.problem.name)
+        return True
+
+    monkeypatch.setattr(rescore, "rescore", score_program)
+    monkeypatch.setattr(rescore, "list_unmet", lambda problem: ["needs torch"] if problem.name == "tsp_pomo" else [])
+    monkeypatch.setattr(sys, "argv", ["rescore.py", "tsp_pomo", "mkp_aco"])
+    assert rescore.main() == 1
+    assert scored == ["mkp_aco"]
+    monkeypatch.setattr(sys, "argv", ["rescore.py", "mkp_aco"])
+    assert rescore.main() == 0
 
 
 @pytest.mark.slow

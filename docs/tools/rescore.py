@@ -3,7 +3,7 @@
 Seed and program are scored on ``val``, ``test`` and the recorded fresh set, at the recorded sizes, as ``oragent eval PROBLEM
 --candidate discovered/TITLE --mode MODE`` does. Scores are reproducible on machines of one kind, so figures may differ by
 rounding alone. ``--noise=X`` allows the relative difference X, for processors or packages that round differently.
-``--modes=val,...`` leaves out the other sets. The exit code is 1 if a figure differs.
+``--modes=val,...`` leaves out the other sets. The exit code is 1 if a figure differs, or if a set or a problem cannot be scored.
 """
 
 import argparse
@@ -13,8 +13,9 @@ from collections.abc import Iterator, Sequence
 
 from ship_discovered import ROOT, Scorer, set_evidence
 
+from oragent._base.errors import OragentError
 from oragent.evaluation import EvaluationRunner
-from oragent.evaluation.capabilities import FRESH_SEED
+from oragent.evaluation.capabilities import FRESH_SEED, list_unmet
 from oragent.evaluation.discovered import Evidence, SetEvidence, find_discovered, list_discovered
 from oragent.evaluation.problem import Problem, find_problem, list_problems
 
@@ -57,7 +58,12 @@ def rescore(score: Scorer, title: str, evidence: Evidence, modes: Sequence[str],
         recorded: SetEvidence | None = getattr(evidence, mode)
         if recorded is None:
             continue
-        scored = score_set(score, source, recorded, mode)
+        try:
+            scored = score_set(score, source, recorded, mode)
+        except OragentError as failure:
+            print(f"{score.problem.name} {title} {mode}: {failure}", flush=True)
+            equal = False
+            continue
         differences = list(find_differences(recorded, scored, noise))
         equal = equal and not differences
         what = "; ".join(differences) or f"seed {scored.seed:g}, best {scored.best:g}, as recorded"
@@ -79,8 +85,13 @@ def main() -> int:
     equal = True
     with EvaluationRunner(1) as run:
         for problem in problems:
+            programs, unmet = list_discovered(problem), list_unmet(problem)
+            if programs and unmet:
+                print(f"{problem.name}: {'; '.join(unmet)}", flush=True)
+                equal = False
+                continue
             score = Scorer(problem, run)
-            for title, evidence in list_discovered(problem).items():
+            for title, evidence in programs.items():
                 equal = rescore(score, title, evidence, modes, options.noise) and equal
     return int(not equal)
 

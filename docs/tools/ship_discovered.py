@@ -25,6 +25,7 @@ from harden_rules import RULES
 
 import oragent
 from oragent._base import files
+from oragent._base.errors import ProblemError
 from oragent._base.racing import BY_INSTANCE, read_instance_values
 from oragent.api.experiments import source_of
 from oragent.evaluation import EvaluationRunner
@@ -56,7 +57,11 @@ class Scorer:
         return find_options(self.problem, ROOT, self.run)
 
     def __call__(self, source: str, mode: str, *arguments: str, sizes: Sequence[int] = ()) -> Figures:
-        """Return the metrics of a program, and its score: on all sizes, or the mean of one evaluation for each size."""
+        """Return the metrics of a program, and its score: on all sizes, or the mean of one evaluation for each size.
+
+        Raises:
+            ProblemError: The program has no score.
+        """
         if not sizes:
             return self._score(source, mode, None, arguments)
         parts = [self._score(source, mode, size, arguments) for size in sizes]
@@ -71,7 +76,7 @@ class Scorer:
         limits = self.problem.make_limits(settings, patience, mode)
         outcome = self.run(self.problem.make_job(source, ROOT, limits, mode, size, (*options, *arguments)))
         if outcome.score is None:
-            sys.exit(f"{self.problem.name} in mode {mode}: {outcome.status}: {outcome.message}")
+            raise ProblemError(f"{self.problem.name} in mode {mode}: {outcome.status}: {outcome.message}")
         return {**outcome.metrics, "score": outcome.score}
 
 
