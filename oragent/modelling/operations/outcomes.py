@@ -5,6 +5,7 @@ One solve with any back end is checked; related models share points and bounds.
 
 import math
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
@@ -19,7 +20,9 @@ from oragent.modelling.solving import array_solving
 from oragent.modelling.solving.array_solving import PROVEN
 from oragent.modelling.solving.back_ends import SolverOptions
 from oragent.modelling.solving.highs import has_basis
-from oragent.modelling.solving.optimal_face import OptimalFace
+
+if TYPE_CHECKING:
+    from oragent.modelling.solving.optimal_face import OptimalFace
 
 # Relative difference up to which two optima agree, each of which may be wrong by the tolerance of its solver.
 CONFIRMED = 2e-6
