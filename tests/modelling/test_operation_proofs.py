@@ -301,6 +301,14 @@ def test_alternatives_say_whether_a_limit_left_some_out(monkeypatch: pytest.Monk
             assert (len(result.solutions), result.complete, result.warnings) == (number, False, ())
 
 
+def test_coefficients_of_a_model_without_rows_have_ranges() -> None:
+    variables = [Variable("x", 0, 9), Variable("y", -2, 4), Variable("z", 3, 3)]
+    flat = IndexedModel.from_records(variables, [], Objective({"x": 1, "y": -5, "z": 2}), Sense.MINIMIZE)
+    session = ModelSession(group_by_names(flat))
+    ranges = [session.ask(f"range {name}").entries[0] for name in "xyz"]
+    assert [(entry.low, entry.high) for entry in ranges] == [(0, None), (None, 0), (None, None)]
+
+
 def test_a_range_of_data_is_that_of_the_only_row_that_uses_them() -> None:
     def session(**changes: object) -> ModelSession:
         builder = IndexedModelBuilder("uses")

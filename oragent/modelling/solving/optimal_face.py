@@ -164,8 +164,11 @@ class OptimalFace:
     def cost_interval(self, column: int) -> tuple[float, float] | None:
         """Return the objective coefficients of a variable for which the point stays optimal; None if unknown."""
         arrays = self._dual_arrays()
-        ends, limit = _sum_ends(arrays, self._dual_engine, column), float(self._cost[column])
-        ends = _interval(ends, limit, np.isfinite(arrays.row_low[column]), np.isfinite(arrays.row_high[column]))
+        # The solver has no model without columns, which are the rows here.
+        ends = _sum_ends(arrays, self._dual_engine, column) if len(self.arrays.row_low) else (0.0, 0.0)
+        ends = _interval(
+            ends, float(self._cost[column]), np.isfinite(arrays.row_low[column]), np.isfinite(arrays.row_high[column])
+        )
         if ends is None or self._sign > 0:
             return ends
         return -ends[1], -ends[0]
