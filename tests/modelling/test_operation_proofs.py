@@ -22,7 +22,7 @@ from oragent.modelling.operations import ModelSession, SolveLimits, asking, stat
 from oragent.modelling.operations.outcomes import Outcome, OutcomePool, ScenarioModel
 from oragent.modelling.operations.points import parse_json
 from oragent.modelling.operations.printing import print_result
-from oragent.modelling.operations.results import Figure
+from oragent.modelling.operations.results import ConflictFamily, Figure
 from oragent.modelling.operations.rows import dual_figure
 from oragent.modelling.operations.verifying import match_optima
 from oragent.modelling.solving.back_ends import SolverOptions, SolverResult
@@ -193,17 +193,22 @@ def test_a_conflict_lists_changed_families_first_and_parts_last() -> None:
     features = ModelFeatures(indicators=(Indicator("if b", "b", True, {"x": 1}, Relation.AT_MOST, 2),))
     flat = IndexedModel.from_records(variables, rows, Objective({"x": 1}), Sense.MINIMIZE, features=features)
     session = ModelSession(group_by_names(flat))
-    least = session.ask("whatif lower(x) = 3").conflict
+
+    def native(families: tuple[ConflictFamily, ...]) -> list[ConflictFamily]:
+        # A solver without indicators needs the upper bound of x to write them as rows.
+        return [entry for entry in families if entry.part != "upper bounds"]
+
+    least = native(session.ask("whatif lower(x) = 3").conflict)
     assert [(entry.family, entry.part, entry.changed) for entry in least] == [
         ("x", "lower bounds", True), ("on", "rows", False), ("indicators", "parts", False),
     ]  # fmt: skip
     assert [(entry.members, entry.size, entry.names) for entry in least] == [
         (1, 1, ("x",)), (1, 1, ("on",)), (1, 1, ("indicator if b",)),
     ]  # fmt: skip
-    again = session.ask("whatif lower(x) = 3; on = 1").conflict
+    again = native(session.ask("whatif lower(x) = 3; on = 1").conflict)
     assert [(entry.family, entry.changed) for entry in again] == [("on", True), ("x", True), ("indicators", False)]
     base = replace(flat, low=flat.low.with_values(np.array([1]), 3.0))
-    found = ModelSession(group_by_names(base)).ask("conflict").families
+    found = native(ModelSession(group_by_names(base)).ask("conflict").families)
     assert [(entry.family, entry.changed) for entry in found] == [("on", False), ("x", False), ("indicators", False)]
 
 
