@@ -64,7 +64,7 @@ def solve_stages(
         if best is None:
             break
         if unproven or solved_stage.outcome.status is not SolveStatus.OPTIMAL:
-            unproven += 1 + (goal.slack > 1)
+            unproven += 2 if goal.slack > 1 else 1
         held.append((solved_stage.arrays, best + solved_stage.arrays.sense.sign * goal.allowance(best)))
         arrays = model.to_arrays(after)
         for by, limit in held:

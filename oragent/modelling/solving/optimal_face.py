@@ -82,10 +82,11 @@ class OptimalFace:
 
     @cached_property
     def _dual_engine(self) -> Any:
-        return _feasible_engine(self._dual_arrays())
+        return _feasible_engine(self._dual_arrays)
 
+    @cached_property
     def _dual_arrays(self) -> Arrays:
-        """Return the linear programme whose points are the duals of the minimisation."""
+        """The linear programme whose points are the duals of the minimisation."""
         arrays, count = self.arrays, len(self.arrays.row_low)
         return Arrays(
             sense=Sense.MINIMIZE,
@@ -163,7 +164,7 @@ class OptimalFace:
 
     def cost_interval(self, column: int) -> tuple[float, float] | None:
         """Return the objective coefficients of a variable for which the point stays optimal; None if unknown."""
-        arrays = self._dual_arrays()
+        arrays = self._dual_arrays
         # The solver has no model without columns, which are the rows here.
         ends = _sum_ends(arrays, self._dual_engine, column) if len(self.arrays.row_low) else (0.0, 0.0)
         ends = _interval(
@@ -227,14 +228,14 @@ class _OptimalPoints:
         place, engine, value = int(self._places[column]), self._engine, float(self.arrays.low[column])
         if engine is None:
             return None
-        if place < 0 and bounds is None:
-            return value, value
         if place >= 0:
-            engine.changeColBounds(place, *(bounds or (self._free.low[place], self._free.high[place])))
+            own = self._free.low[place], self._free.high[place]
+            engine.changeColBounds(place, *(bounds or own))
             ends = _optimise(engine, {place: 1.0})
-            engine.changeColBounds(place, self._free.low[place], self._free.high[place])
+            engine.changeColBounds(place, *own)
             return None if ends is None else (ends.less, ends.more)
-        assert bounds is not None
+        if bounds is None:
+            return value, value
         matrix, place = self.arrays.matrix, len(self._free.low)
         entries = matrix.columns == column
         rows, values = matrix.row_indices[entries].astype(np.int32), matrix.values[entries]
@@ -249,8 +250,7 @@ class _OptimalPoints:
         ends = _sum_ends(self._free, self._engine, row)
         if ends is None:
             return None
-        fixed = float(self._fixed[row])
-        arrays = self.arrays
+        fixed, arrays = float(self._fixed[row]), self.arrays
         is_least, is_most = np.isfinite(arrays.row_low[row]), np.isfinite(arrays.row_high[row])
         return _interval((fixed + ends[0], fixed + ends[1]), limit, is_least, is_most)
 
