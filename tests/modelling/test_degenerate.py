@@ -5,8 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oragent.modelling.data.arrays import Arrays, Sparse
+from oragent.modelling.data.model_values import Sense
 from oragent.modelling.operations import ModelSession
 from oragent.modelling.operations.results import Figure
+from oragent.modelling.solving import optimal_face
+from oragent.modelling.solving.optimal_face import OptimalFace
 from tests.modelling.enumeration import Plain
 
 # Step of a slope. The breakpoints of the drawn models are at least 1e-3 apart, as their figures are small whole numbers.
@@ -180,3 +184,26 @@ def test_a_trial_lists_the_rows_that_bind_newly_and_no_longer(model: Plain, step
     after = binding(session.study.scenario(session.study.trial), model.moved(rhs=(place, step)))
     assert {member.name for member in result.newly_binding} == after - before
     assert {member.name for member in result.no_longer_binding} == before - after
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_right_hand_sides_of_binding_and_of_slack_rows_end_where_they_bind(
+    sign: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The optimum is 2; the second row would bind from 2 downwards, and the third one from 2 upwards.
+    arrays = Arrays(
+        Sense.MINIMIZE if sign > 0 else Sense.MAXIMIZE, np.array([float(sign)]), 0.0,
+        np.zeros(1), np.array([9.0]), np.zeros(1, dtype=bool),
+        Sparse.from_dense(np.ones((3, 1))), np.array([2.0, -np.inf, 0.5]), np.array([np.inf, 5.0, np.inf]),
+    )  # fmt: skip
+    face = OptimalFace(arrays, np.array([2.0]), np.array([float(sign), 0.0, 0.0]))
+    intervals = [face.rhs_interval(row, face.duals) for row in range(3)]
+    assert intervals == [pytest.approx(ends) for ends in ((0.5, 5.0), (2.0, np.inf), (-np.inf, 2.0))]
+    assert face.value_ends(0) == pytest.approx((2.0, 2.0))
+
+    # One search shows that the duals are unique, and so are all slopes.
+    searches = []
+    optimise = optimal_face._optimise
+    monkeypatch.setattr(optimal_face, "_optimise", lambda *given: searches.append(given) or optimise(*given))
+    assert [face.row_slopes(row).more for row in range(3)] == pytest.approx([sign, 0.0, 0.0])
+    assert len(searches) == 1

@@ -19,7 +19,7 @@ from oragent.modelling.data.features import (
 )
 from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.model_values import Relation, Sense
-from oragent.modelling.files.mps_reader import read_mps
+from oragent.modelling.files.mps_reader import _MpsReader, read_mps
 
 INF = math.inf
 LESS, MORE, SAME = Relation.AT_MOST, Relation.AT_LEAST, Relation.EQUAL
@@ -332,3 +332,20 @@ def test_the_wrong_line_among_many_is_named(wrong: str) -> None:
     columns = "COLUMNS\n" + "    x  c  1\n    y  c  1\n" * 3 + f"    {wrong}\n" + "    z  c  1\n"
     with pytest.raises(ModellingError, match=r"line 14\b"):
         read(columns=columns)
+
+
+def test_lines_of_columns_are_read_together_where_none_needs_a_closer_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = read()
+    read_alone: list[list[str]] = []
+    column = _MpsReader._column
+
+    def record(reader: _MpsReader, words: list[str]) -> None:
+        read_alone.append(words)
+        column(reader, words)
+
+    monkeypatch.setattr(_MpsReader, "_column", record)
+    assert rows_of(read()) == rows_of(expected) == ALL
+    assert read_alone == []
+    marked = PARTS["columns"].replace("    y  o", "    M  'MARKER'  'INTORG'\n    y  o")
+    assert rows_of(read(columns=marked)) == ALL
+    assert read_alone == [["M", "'MARKER'", "'INTORG'"]]
