@@ -71,9 +71,9 @@ def read_request(folder: Path) -> ConversationRequest:
         expect_format(plain.get("format"), folder / FILE)
         problem, agent = str(plain["problem"]), str(plain["agent"])
         runtime = build_runtime(plain["runtime"], (), str(folder / FILE))
-        seconds, gap = float(plain.get("seconds", SOLVE_S)), float(plain.get("gap", 0.0))
-        solver, confirm = str(plain.get("solver", "highs")), str(plain.get("confirm", ""))
-        threads = int(plain.get("threads", 1))
+        seconds, gap = float(plain["seconds"]), float(plain["gap"])
+        solver, confirm = str(plain["solver"]), str(plain["confirm"])
+        threads = int(plain["threads"])
         return ConversationRequest(problem, agent, runtime, seconds, gap, solver, confirm, threads)
     except OSError as problem:
         raise StoreError(f"no conversation at {folder}: {problem.strerror} ({FILE})") from None

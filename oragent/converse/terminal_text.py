@@ -19,7 +19,7 @@ def wrap_line(line: str, width: int) -> str:
     columns = SECOND_COLUMN.match(line)
     indent = columns.end() if columns and columns.end() < width // 2 else len(line) - len(line.lstrip()) + 2
     joined = RELATION.sub(
-        lambda match: match[0].replace(" ", UNBROKEN if len(match[0]) < width - indent else " "), line
+        lambda match: match[0].replace(" ", UNBROKEN if len(match[0]) <= width - indent else " "), line
     )
     wrapped = textwrap.fill(
         joined,

@@ -43,6 +43,14 @@ def test_a_value_stays_with_its_name() -> None:
             assert any(relation in line for line in lines)
 
 
+def test_a_value_stays_with_its_name_if_both_fit_a_further_line() -> None:
+    for length in range(20, 45):
+        relation = f"{'n' * (length - 5)} <= 4"
+        lines = wrap_line("word " * 6 + relation, 40).split("\n")
+        # Further lines are indented by 2.
+        assert any(relation in line for line in lines) == (length <= 38)
+
+
 def shown(header: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> list[list[str]]:
     text = io.StringIO()
     show_table(header, rows, Console(file=text, width=100))

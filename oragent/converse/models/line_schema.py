@@ -8,7 +8,8 @@ Names and labels are enumerated, so that a constrained reply is always a line th
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from oragent.modelling.data.indexed import Family, IndexedModel, ParameterFamily
+from oragent.modelling.data.indexed import Family, IndexedModel
+from oragent.modelling.operations.slices import KINDS, kind_prefix
 from oragent.modelling.references.reference_text import label_text, name_text
 
 # Maximum numbers of families and of labels that are enumerated; larger models get any text instead.
@@ -64,7 +65,7 @@ def _object(properties: Mapping[str, Any]) -> dict[str, Any]:
 
 def _reference(model: IndexedModel, family: Family) -> dict[str, Any]:
     """Return the properties that refer to members of a family: its name, and a label for each index."""
-    name = {"name": {"const": _qualified(model, family)}}
+    name = {"name": {"const": f"{kind_prefix(model, family)}{family.name}"}}
     if not family.sets:
         return name
     labels = [ANY]
@@ -75,12 +76,6 @@ def _reference(model: IndexedModel, family: Family) -> dict[str, Any]:
     label = {"enum": list(dict.fromkeys(labels))} if len(labels) <= MAX_LABELS else TEXT
     count = len(family.sets)
     return {**name, "at": {"type": "array", "items": label, "minItems": count, "maxItems": count}}
-
-
-def _qualified(model: IndexedModel, family: Family) -> str:
-    """Return the name of a family; data are marked if another family has the same name."""
-    is_ambiguous = sum(candidate.name == family.name for candidate in model.families()) > 1
-    return f"parameters.{family.name}" if is_ambiguous and isinstance(family, ParameterFamily) else family.name
 
 
 def write_lines(operations: object, model: IndexedModel) -> Iterator[str]:
@@ -121,7 +116,7 @@ def _change(change: Mapping[str, Any], number: int, model: IndexedModel) -> str:
 
 def _reference_text(reference: Mapping[str, Any], model: IndexedModel) -> str:
     kind, dot, name = str(reference.get("name", "")).rpartition(".")
-    written = f"{kind}.{name_text(name)}" if dot and kind == "parameters" else name_text(f"{kind}{dot}{name}")
+    written = f"{kind}.{name_text(name)}" if dot and kind in KINDS else name_text(f"{kind}{dot}{name}")
     places = reference.get("at")
     if not isinstance(places, list) or not places:
         return written

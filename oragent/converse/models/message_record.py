@@ -26,6 +26,8 @@ class MessageRecord(BaseModel):
     # Changes in force after the message, and named scenarios with their changes.
     changes: tuple[str, ...] = ()
     scenarios: dict[str, tuple[str, ...]] = {}
+    # Changes that `keep` would put in force; None without a trial.
+    trial: tuple[str, ...] | None = None
     # Number of messages that the message undid.
     undone: int = 0
     # Line that needs a label, after a question to the user, and its ambiguous name.

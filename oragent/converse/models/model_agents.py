@@ -19,6 +19,7 @@ from oragent.modelling.operations.registry import CHANGES, QUERIES, STATES
 from oragent.modelling.operations.requests import WhatIfRequest
 from oragent.modelling.operations.results import AnyResult
 from oragent.modelling.operations.slices import LabelError, fold
+from oragent.modelling.operations.state import lines_of
 from oragent.modelling.operations.syntax import is_comment, parse_line, split_tokens
 from oragent.modelling.references.answer_text import find_problems, make_answer
 from oragent.modelling.references.brief_results import brief_result
@@ -161,9 +162,16 @@ def markdown_table(cells: Sequence[Sequence[str]]) -> str:
 
 def record_message(workbench: Workbench, message: str, **fields: Any) -> MessageRecord:
     """Build the record of a message, with the state after it."""
-    state = workbench.state
+    trial, lines = workbench.session.study.trial, workbench.state.lines
     scenarios = {name: tuple(lines_of_changes) for name, lines_of_changes in workbench.session.scenario_lines().items()}
-    return MessageRecord(said=message, changes=state.lines, scenarios=scenarios, undone=workbench.undone, **fields)
+    return MessageRecord(
+        said=message,
+        changes=lines,
+        scenarios=scenarios,
+        trial=None if trial is None else lines_of(trial),
+        undone=workbench.undone,
+        **fields,
+    )
 
 
 @dataclass

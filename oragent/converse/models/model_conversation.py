@@ -17,7 +17,7 @@ from oragent.converse.conversation_request import ConversationRequest
 from oragent.converse.models.line_writer import LineWriter
 from oragent.converse.models.message_record import MessageRecord
 from oragent.converse.models.model_agents import LinesAgent, OperationsAgent, record_message
-from oragent.converse.models.workbench import Workbench, WorkbenchState, read_changes
+from oragent.converse.models.workbench import Workbench
 from oragent.ledger import LedgerCase, Study
 from oragent.ledger.study import finished_results, open_study
 from oragent.llm.model import Model
@@ -193,9 +193,7 @@ class ModelConversation:
         try:
             while (name := f"message.{len(self.records)}") in finished:
                 record = MessageRecord.model_validate(finished[name])
-                scenarios = tuple((name, read_changes(lines)) for name, lines in record.scenarios.items())
-                state = WorkbenchState(read_changes(record.changes), scenarios)
-                self.workbench.resume(state, record.undone, record.results)
+                self.workbench.resume(record)
                 self._lines.pending = record.pending
                 self.records.append(record)
         except (ValidationError, OragentError, IndexError) as problem:

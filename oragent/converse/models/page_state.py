@@ -1,7 +1,7 @@
 """Content of a conversation's page as plain data: state, pivot tables, scenarios, messages."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,9 @@ from oragent.converse.models.result_text import headline, view_result
 from oragent.converse.models.scenario_table import ScenarioRow, scenario_row, scenario_rows, table_cells
 from oragent.modelling.data.display import figure as figure_text
 from oragent.modelling.data.indexed import Family, IndexedModel, ParameterFamily, VariableFamily
-from oragent.modelling.operations.results import CompareResult
-from oragent.modelling.operations.slices import fold
+from oragent.modelling.operations.requests import WhatIfRequest, WhyNotRequest
+from oragent.modelling.operations.results import RepairResult
+from oragent.modelling.operations.slices import fold, kind_prefix
 from oragent.modelling.references.figures import format_figure
 from oragent.modelling.references.reference_text import label_text, name_text
 
@@ -87,10 +88,11 @@ def _trial(conversation: ModelConversation) -> dict[str, str] | None:
     study = conversation.workbench.session.study
     if study.trial is None or study.trial == study.changes:
         return None
-    results = conversation.records[-1].results if conversation.records else ()
-    compared = [result for result in results if isinstance(result, CompareResult)]
-    text = headline(compared[-1]) if compared else "the least repair"
-    return {"line": results[-1].line if results else "", "text": text}
+    results = [result for record in conversation.records for result in record.results]
+    for result in reversed(results):
+        if isinstance(result, RepairResult) or isinstance(result.request, WhatIfRequest | WhyNotRequest):
+            return {"line": result.line, "text": headline(result)}
+    return None
 
 
 def _family(model: IndexedModel, family: Family) -> dict[str, Any]:
@@ -104,15 +106,11 @@ def _family(model: IndexedModel, family: Family) -> dict[str, Any]:
 
 
 def _message(record: MessageRecord) -> dict[str, Any]:
-    views = [view_result(result) for result in record.results]
     return {
         "said": record.said,
         "note": record.note,
         "parts": [{"kind": part.kind, "text": part.text, "mark": part.mark} for part in record.parts],
-        "results": [
-            asdict(replace(view, tables=tuple(replace(table, rows=table.rows[:MAX_ROWS]) for table in view.tables)))
-            for view in views
-        ],
+        "results": [asdict(view_result(result, MAX_ROWS)) for result in record.results],
     }
 
 
@@ -145,7 +143,7 @@ def pivot_table(conversation: ModelConversation, question: Mapping[str, str]) ->
         raise ModellingError("no such family of variables or data")
     places = [_place(question, key, family) for key in ("rows", "columns")]
     figures, note = _figures(conversation, family)
-    bounds = _bounds(model, family)
+    bounds, prefix = _bounds(model, family), kind_prefix(model, family)
     chosen = np.ones(len(family), dtype=bool)
     summed = []
     for axis, name in enumerate(family.sets):
@@ -168,7 +166,7 @@ def pivot_table(conversation: ModelConversation, question: Mapping[str, str]) ->
         {
             "label": escape_text(_label(model, family, places[0], row)),
             "cells": [
-                _cell(model, family, cells.get((row, column), []), figures, bounds)
+                _cell(model, family, cells.get((row, column), []), figures, bounds, prefix)
                 for column in column_keys[:MAX_COLUMNS]
             ],
         }
@@ -218,6 +216,7 @@ def _cell(
     members: list[int],
     figures: np.ndarray | None,
     bounds: tuple[np.ndarray, np.ndarray] | None,
+    prefix: str,
 ) -> dict[str, Any]:
     if not members:
         return {"text": "", "name": ""}
@@ -225,9 +224,9 @@ def _cell(
     if figures is not None:
         text = figure_text(float(figures[members].sum()))
     if len(members) > 1:
-        name = _slice_name(model, family, members) if isinstance(family, VariableFamily) else ""
+        name = f"{prefix}{_slice_name(model, family, members)}" if isinstance(family, VariableFamily) else ""
         return {"text": text, "name": name, "sum": True}
-    cell = {"text": text, "name": model.member_name(family, members[0])}
+    cell = {"text": text, "name": f"{prefix}{model.member_name(family, members[0])}"}
     if bounds is not None:
         low, high = (float(side[members[0]]) for side in bounds)
         if low == high:

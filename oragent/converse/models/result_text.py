@@ -62,8 +62,8 @@ class ResultView:
     warnings: tuple[str, ...]
 
 
-def view_result(result: AnyResult) -> ResultView:
-    """Return the view of a result."""
+def view_result(result: AnyResult, limit: int = MAX_ROWS) -> ResultView:
+    """Return the view of a result, with at most ``limit`` rows of each table."""
     facts: list[tuple[str, str]] = []
     tables: list[ResultTable] = []
     for name in type(result).model_fields:
@@ -72,7 +72,7 @@ def view_result(result: AnyResult) -> ResultView:
             continue
         title = name.replace("_", " ")
         if isinstance(value, tuple) and value and isinstance(value[0], BaseModel):
-            tables.append(make_table(title, value, MAX_ROWS))
+            tables.append(make_table(title, value, limit))
         elif isinstance(value, BaseModel) and not isinstance(value, Figure):
             facts += [(f"{title} {key}", text) for key, text in list_cells(value).items() if text]
         elif text := value_text(value):

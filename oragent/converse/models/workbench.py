@@ -1,11 +1,12 @@
 """A model in a conversation: operations per message, undo of whole messages, named scenarios."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from oragent._base.errors import ModellingError
+from oragent.converse.models.message_record import MessageRecord
 from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.solution import SolveStatus
 from oragent.modelling.operations import requests as ops
@@ -98,28 +99,22 @@ class Workbench:
         if study.trial is not None:
             study.changes, study.trial = study.trial, None
 
-    def resume(self, state: WorkbenchState, undone: int, results: Sequence[AnyResult]) -> None:
-        """Restore the state of a recorded message."""
-        self.session.results.update({result.id: result for result in results})
-        previous = self.state
-        if undone:
-            previous = self._earlier[-undone]
-            del self._earlier[-undone:]
-        self._restore(state)
-        if state != previous:
-            self._earlier.append(previous)
-        self._offer_last_trial(results)
+    def resume(self, record: MessageRecord) -> None:
+        """Restore the state after a recorded message.
 
-    def _offer_last_trial(self, results: Sequence[AnyResult]) -> None:
-        """Make the last trial of a recorded message available to ``keep``."""
-        study = self.session.study
-        for result in results:
-            if isinstance(result.request, ops.WhatIfRequest):
-                study.trial = (*study.changes, *result.request.changes)
-            elif isinstance(result.request, ops.WhyNotRequest):
-                study.trial = (*study.changes, result.request.change)
-            elif isinstance(result, StateResult):
-                study.trial = None
+        Raises:
+            ModellingError: The record has a line that is not a change.
+        """
+        self.session.results.update({result.id: result for result in record.results})
+        previous = self.state
+        if record.undone:
+            previous = self._earlier[-record.undone]
+            del self._earlier[-record.undone :]
+        scenarios = tuple((name, read_changes(lines)) for name, lines in record.scenarios.items())
+        self._restore(WorkbenchState(read_changes(record.changes), scenarios))
+        if self.state != previous:
+            self._earlier.append(previous)
+        self.session.study.trial = None if record.trial is None else read_changes(record.trial)
 
     def _undo(self, count: int) -> StateResult:
         if self.state != self._begun:
@@ -161,7 +156,7 @@ class Workbench:
         study.trial = (*repaired, *read_changes(change.line for change in result.changes))
 
 
-def read_changes(lines: Iterator[str] | Sequence[str]) -> Changes:
+def read_changes(lines: Iterable[str]) -> Changes:
     """Read lines of changes.
 
     Raises:

@@ -28,7 +28,7 @@ from oragent.modelling.operations.rows import (
     price_members,
     row_members,
 )
-from oragent.modelling.operations.slices import Slice, find_one, find_slice
+from oragent.modelling.operations.slices import Slice, find_one, find_slice, kind_prefix
 from oragent.modelling.operations.state import ModelScenario, ModelStudy, difference, solved
 from oragent.modelling.operations.syntax import parse_line
 from oragent.modelling.solving.array_solving import clean_duals
@@ -188,7 +188,7 @@ def _why_variable(study: ModelStudy, scenario: ModelScenario, chosen: Slice, poi
     column, position = int(chosen.positions[0]), int(chosen.members[0])
     value, low, high = float(point[column]), float(arrays.low[column]), float(arrays.high[column])
     unit, near = chosen.family.unit, 1e-7 * scale_of(value)
-    name = model.member_name(chosen.family, position)
+    name = f"{kind_prefix(model, chosen.family)}{model.member_name(chosen.family, position)}"
     at, forced = "between", ""
     if value - low <= near:
         at, forced = "lower bound", f"{name} >= {number_text(min(low + 1, high))}"

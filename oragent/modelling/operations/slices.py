@@ -64,6 +64,12 @@ def kind_of(family: Family) -> str:
     return next(kind for kind, of_kind in KINDS.items() if isinstance(family, of_kind))
 
 
+def kind_prefix(model: IndexedModel, family: Family) -> str:
+    """Return ``variables.`` and the like for a family that shares its name with another one, else an empty text."""
+    is_shared = sum(other.name == family.name for other in model.families()) > 1
+    return f"{kind_of(family)}." if is_shared else ""
+
+
 @lru_cache(maxsize=100_000)
 def fold(text: str) -> str:
     """Return a text without case and accents."""

@@ -60,6 +60,11 @@ def test_a_reference_to_nothing_is_returned_once_and_then_shown_as_missing(tmp_p
     assert record.changes == ()
 
 
+def test_a_complaint_has_ten_references_at_most(tmp_path: Path) -> None:
+    _, prompts = talk(tmp_path, "".join(f"{{r{at}.price}}" for at in range(50, 62)), "Fine.")
+    assert [f"r{at}.price" in prompts[1][-1]["content"] for at in range(50, 62)] == [True] * 10 + [False] * 2
+
+
 def test_two_hundred_calls_of_one_reply_are_run_up_to_the_limit_and_the_rest_is_named(tmp_path: Path) -> None:
     record, prompts = talk(tmp_path, call(*["value tables"] * 200), "Done.")
     told = prompts[1][-1]["content"]

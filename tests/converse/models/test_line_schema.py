@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from oragent.converse.models.line_schema import lines_schema, write_lines
 from oragent.converse.models.line_writer import read_lines
 from oragent.converse.models.workbench import Workbench
+from oragent.modelling.data.builder import IndexedModelBuilder
 from oragent.modelling.operations.syntax import parse_line
 from tests.benchmarks.converse.whatif.planners import MODELS
 from tests.converse.models.test_model_prompt import flat
@@ -72,6 +73,32 @@ def test_all_families_and_labels_of_the_model_can_be_named() -> None:
         assert bench.ask(line).members
 
 
+def test_data_that_share_their_name_with_a_family_are_told_apart() -> None:
+    builder = IndexedModelBuilder("shared")
+    builder.add_set("k", ["a", "b"])
+    for name in ("price", "only"):
+        builder.add_parameter(name, ["k"], [3.0, 4.0])
+    builder.set_objective("o", "maximize", builder.add_variables("price", ["k"], high=1), 1.0)
+    model = builder.build()
+    names = [each["name"]["const"] for each in references(lines_schema(model))]
+    assert set(names) == {"parameters.price", "variables.price", "only"}
+    bench = Workbench(model)
+    for name, expected in (("parameters.price", [3, 4]), ("variables.price", [1, 1])):
+        (line,) = write_lines([{"do": "data" if expected[0] == 3 else "value", "name": name, "at": ["*"]}], model)
+        assert [member.value.value for member in bench.ask(line).members] == expected
+    changes = [
+        {"name": name, "at": ["a"], "sign": "=", "number": 1} for name in ("parameters.price", "variables.price")
+    ]
+    for operation in (
+        {"do": "why", "name": "variables.price", "at": ["a"]},
+        {"do": "most", "name": "variables.price", "at": ["*"], "within": 0},
+        {"do": "whatif", "changes": changes},
+        {"do": "whatif", "changes": [{"sum": {"name": "variables.price", "at": ["*"]}, "sign": "<=", "number": 1}]},
+    ):
+        (line,) = write_lines([operation], model)
+        assert bench.ask(line).status == "optimal"
+
+
 def test_operations_are_the_same_as_lines() -> None:
     model = MODELS["battery"]()
     change = {"name": "tariff", "at": ["15:00"], "sign": "*=", "number": 2}
@@ -85,6 +112,12 @@ def test_operations_are_the_same_as_lines() -> None:
         "most sum buy[*] within 3",
         "solve",
     ]
+
+
+def test_words_around_the_object_of_a_reply_are_skipped() -> None:
+    model = MODELS["battery"]()
+    for reply in ('{"lines": ["solve"]}', 'Sure: {"lines": ["solve"]}!', '```json\n{"lines": ["solve"]}\n```.'):
+        assert read_lines(reply, model) == ["solve"]
 
 
 @pytest.mark.parametrize("reply", ["", "[]", '{"lines": 3}', '{"lines": [3, null]}', '{"lines": "solve"}', "{" * 99])

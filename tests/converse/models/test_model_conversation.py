@@ -57,7 +57,7 @@ def test_it_goes_on_where_it_was(tmp_path: Path) -> None:
     assert len(set(every)) == len(every)
     assert "carpentry = 50" in (folder / "transcript.md").read_text()
     assert "carpentry = 50" in page(folder).read_text()
-    show(folder, Console(file=io.StringIO()))
+    assert show(folder, Console(file=io.StringIO())) == 0
 
 
 def test_a_language_model_asks_lines_and_refers_to_results(tmp_path: Path) -> None:
@@ -95,6 +95,28 @@ def test_a_language_model_asks_lines_and_refers_to_results(tmp_path: Path) -> No
     assert len(prompts) == count + 1
     assert "carpentry = 60" in prompts[-1][-1]["content"]
     assert again.records[3].text == "Fine."
+
+
+def test_a_number_counts_as_the_models_in_the_message_that_asked_for_it_or_while_nothing_new_is_asked(
+    tmp_path: Path,
+) -> None:
+    asked = {
+        "first": ["whatif carpentry = 50", f"It gains {TRUTH[50]:g}."], "second": [f"It was {TRUTH[50]:g}."],
+        "third": ["value tables", f"It was {TRUTH[50]:g}."], "fourth": ["whatif carpentry = 60", f"It gains {TRUTH[60]:g}."],
+    }  # fmt: skip
+
+    def reply(messages: list[dict[str, str]]) -> str:
+        replies = next(replies for word, replies in asked.items() if messages[-1]["content"] == word or word in said)
+        return call(replies.pop(0)) if len(replies) > 1 else replies[0]
+
+    request = ConversationRequest(str(write_workshop(tmp_path)), "T-P-P", RUNTIME)
+    folder = begin_conversation(tmp_path, request)
+    kinds = []
+    for said in list(asked):
+        record = talk(folder, said, model=wrap_function(reply)).records[-1]
+        kinds.append("unsupported" in {part.kind for part in record.parts})
+        del asked[said]
+    assert kinds == [False, False, True, False]
 
 
 def test_a_message_that_was_cut_off_is_answered_without_another_call(tmp_path: Path) -> None:

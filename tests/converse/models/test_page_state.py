@@ -138,6 +138,21 @@ def test_bounds_mark_what_is_fixed_or_forbidden(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
+def test_names_of_cells_can_be_changed_though_data_have_them_too(tmp_path: Path) -> None:
+    builder = IndexedModelBuilder("m")
+    builder.add_set("k", ["a", "b"])
+    builder.add_parameter("x", ["k"], [3.0, 4.0])
+    builder.set_objective("o", "maximize", builder.add_variables("x", ["k"], high=5.0), 1.0)
+    write(builder.build(), tmp_path / "model.json")
+    conversation = talk(tmp_path, tmp_path / "model.json")
+    # Variables have the name first.
+    for question, name in (({"rows": "0"}, "variables.x[a]"), ({}, "variables.x[*]")):
+        cell = pivot_table(conversation, {"family": "x", **question})["rows"][0]["cells"][0]
+        assert cell["name"] == name
+        conversation.workbench.ask(f"whatif {name} = 2")
+        assert conversation.workbench.ask(f"why {name}" if question else f"total {name}").status == "optimal"
+
+
 def test_the_state_names_the_objective_before_and_now(tmp_path: Path) -> None:
     conversation = talk(tmp_path, write_workshop(tmp_path), "carpentry = 50", "carpentry = 60")
     state = page_state(conversation)

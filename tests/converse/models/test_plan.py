@@ -8,6 +8,7 @@ import json
 import shutil
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -30,7 +31,7 @@ from oragent.converse.models import (
 from oragent.converse.models.line_schema import lines_schema, write_lines
 from oragent.converse.models.message_record import MessageRecord
 from oragent.converse.models.model_agents import LinesAgent, OperationsAgent, OperationTools, help_text
-from oragent.converse.models.model_conversation import ModelConversation
+from oragent.converse.models.model_conversation import MODEL_FILE, ModelConversation
 from oragent.converse.models.model_files import begin_conversation
 from oragent.converse.models.model_prompt import describe_family, describe_model, find_names
 from oragent.converse.models.page import write_model_page
@@ -334,6 +335,12 @@ def test_a_model_is_described_by_its_sets_families_and_aims() -> None:
     ]  # fmt: skip
     assert describe_family(make_plan(), "cap").splitlines()[1] == "members: cap[Metz], cap[Lyon]"
     assert len(describe_family(make_plan(), "spare").splitlines()) == 2
+    builder = IndexedModelBuilder("wide")
+    names = [f"set{at}" for at in range(20)]
+    for name in names:
+        builder.add_set(name, [f"{'n' * 180} {at}" for at in range(2)])
+    builder.set_objective("o", "minimize", builder.add_variables("x", names, keys=[(f"{'n' * 180} 1",) * 20]), 1.0)
+    assert len(describe_family(builder.build(), "x")) == 3000
 
 
 def test_names_and_labels_are_found_by_a_part(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -547,11 +554,13 @@ def test_a_conversation_opens_with_the_optimum_or_with_conflict_and_repair(tmp_p
 
 def test_limits_of_a_request_are_those_of_its_solves(tmp_path: Path) -> None:
     write(make_plan(), tmp_path / "model.json")
-    request = ConversationRequest(str(tmp_path / "model.json"), seconds=7.0, gap=0.25, threads=1)
+    request = ConversationRequest(str(tmp_path / "model.json"), seconds=7.0, gap=0.25, threads=2)
     opened = begin_conversation(tmp_path / "out", request)
     limits = ModelConversation(opened, read_request(opened)).workbench.session.study.limits
-    assert (limits.seconds, limits.gap, limits.threads) == (7.0, 0.25, 1)
+    assert (limits.seconds, limits.gap, limits.threads) == (7.0, 0.25, 2)
     assert (limits.solver, limits.confirm) == (request.solver, request.confirm)
+    # The copy of the model stays when its file goes.
+    assert read_request(opened) == replace(request, problem=MODEL_FILE)
 
 
 def test_lines_need_no_language_model_although_one_is_named(tmp_path: Path) -> None:
@@ -585,6 +594,13 @@ def test_a_message_of_another_window_is_refused(tmp_path: Path, monkeypatch: pyt
             assert len(conversation.records) == 4
 
     asyncio.run(run())
+
+
+def test_an_interrupted_message_with_broken_characters_is_answered(tmp_path: Path) -> None:
+    opened = hold(tmp_path).folder
+    (opened / "pending.txt").write_bytes(b"1\ntotal ship \xff")
+    (_, record) = resume(opened).records
+    assert record.refused == 1
 
 
 @pytest.mark.parametrize("moment", ["_answer", "_write_transcript"])
@@ -643,6 +659,28 @@ def test_the_state_of_the_page_is_that_of_the_conversation(conversation: ModelCo
     json.dumps(state, allow_nan=False)
 
 
+def test_the_trial_that_keep_applies_stays_on_the_page(tmp_path: Path) -> None:
+    talked = hold(tmp_path, "whatif spare = 2", "solve", "compare base base", "value spare")
+    trial = {"line": "whatif spare = 2", "text": headline(talked.records[1].results[0])}
+    assert page_state.page_state(talked)["trial"] == trial
+    again = resume(talked.folder)
+    assert page_state.page_state(again)["trial"] == trial
+    assert page_state.page_state(resume(talked.folder, "keep"))["in_force"] == ["spare = 2"]
+    repaired = resume(talked.folder, "row many: sum ship >= 20", "repair", "solve")
+    assert page_state.page_state(repaired)["trial"]["line"] == "repair"
+    kept = resume(talked.folder, "keep")
+    assert len(page_state.page_state(kept)["in_force"]) > 2
+
+
+def test_a_report_counts_the_rows_that_it_leaves_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    talked = hold(tmp_path, "value ship")
+    (whole,) = view_result(talked.records[1].results[0]).tables
+    assert "more</p>" not in write_model_page(talked).read_text()
+    view = partial(view_result, limit=len(whole.rows) - 1)
+    monkeypatch.setattr("oragent.converse.models.page.view_result", view)
+    assert "<p>1 more</p>" in write_model_page(talked).read_text()
+
+
 def test_without_a_trial_the_page_shows_none(tmp_path: Path) -> None:
     state = page_state.page_state(hold(tmp_path, "whatif spare = 2", "keep"))
     assert state["trial"] is None
@@ -660,12 +698,12 @@ def test_lists_of_the_page_are_bounded(conversation: ModelConversation, monkeypa
     assert (len(state["messages"]), len(state["families"]), len(state["kpis"])) == (2, 2, 2)
     assert state["messages"][-1]["said"] == "whatif spare = 2"
     assert state["count"] == 5
-    assert all(
-        len(table["rows"]) <= 1
-        for message in state["messages"]
-        for result in message["results"]
-        for table in result["tables"]
-    )
+    results = [result for record in conversation.records[-2:] for result in record.results]
+    shown = [result for message in state["messages"] for result in message["results"]]
+    for result, view in zip(results, shown, strict=True):
+        for table, whole in zip(view["tables"], view_result(result).tables, strict=True):
+            assert table["rows"] == [list(row) for row in whole.rows[:1]]
+            assert table["hidden"] == len(whole.rows) - 1
     table = page_state.pivot_table(conversation, {"family": "ship", "rows": "0", "columns": "1"})
     assert (len(table["rows"]), table["hidden"]) == (1, [1, 0])
     monkeypatch.setattr(page_state, "MAX_COLUMNS", 2)

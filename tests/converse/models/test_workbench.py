@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oragent._base.errors import ModellingError
+from oragent.converse.models.message_record import MessageRecord
 from oragent.converse.models.model_agents import LinesAgent
 from oragent.converse.models.result_text import headline
 from oragent.converse.models.scenario_table import scenario_rows, table_cells, write_scenarios
@@ -142,3 +143,42 @@ def test_any_sequence_equals_the_stack_of_its_states(lines: list[str]) -> None:
         elif "<=" in line:
             stack.append((*stack[-1], line))
         assert changes == stack[-1]
+
+
+def reopen(records: list[MessageRecord]) -> LinesAgent:
+    """Continue from records, as a later process does."""
+    agent = LinesAgent(Workbench(_two_metz()), Path())
+    for record in records:
+        agent.workbench.resume(record)
+    return agent
+
+
+CHANGES = ("ship[Metz] <= 3", "ship[METZ] <= 2", "ship[Metz] >= 1\nkeep a")
+TRIALS = (
+    "whatif ship[Metz] <= 3",
+    "whynot ship[Metz] = 0",
+    "keep",
+    "keep b",
+    "solve",
+    "scenario a",
+    "scenario base",
+    "repair",
+)
+LATER = ("undo", "undo 2", "undo 3", "undo 9", "keep", "keep c", "solve")
+
+
+@given(
+    st.lists(st.sampled_from([*CHANGES, *CHANGES, *TRIALS, "undo", "undo 2", "undo 3", "bad"]), max_size=8),
+    st.lists(st.sampled_from(LATER), min_size=1, max_size=3),
+)
+@settings(max_examples=40, deadline=None)
+def test_a_conversation_that_is_reopened_goes_on_like_one_that_was_not(begun: list[str], later: list[str]) -> None:
+    agent = LinesAgent(Workbench(_two_metz()), Path())
+    again = reopen([agent.answer(message) for message in begun])
+    for message in later:
+        record, expected = again.answer(message), agent.answer(message)
+        for field in ("changes", "scenarios", "trial", "undone", "refused", "note"):
+            assert getattr(record, field) == getattr(expected, field)
+        assert [(each.id, each.status) for each in record.results] == [
+            (each.id, each.status) for each in expected.results
+        ]
