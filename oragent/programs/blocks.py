@@ -38,8 +38,8 @@ class FencedBlock:
 
 def fence_text(text: str, tag: str = "") -> str:
     """Fence a text with more backticks than it contains in a row, so that it cannot end its own block."""
-    longest = max(map(len, BACKTICKS.findall(text)), default=0)
-    mark = "`" * max(3, longest + 1)
+    longest = max([2, *map(len, BACKTICKS.findall(text))])
+    mark = "`" * (longest + 1)
     return f"{mark}{tag}\n{text}\n{mark}"
 
 

@@ -63,20 +63,19 @@ def check_functions(source: str, functions: tuple[str, ...]) -> None:
 
 
 def canonical_text(source: str) -> str:
-    """Return a program without comments and layout; directives keep their lines."""
-    lines = []
-    for text_line in _without_comments(source).replace("\\\n", " ").split("\n"):
-        words = [match[0] for match in PIECE.finditer(text_line) if not match["space"]]
-        if words:
-            lines.append(" ".join(words))
+    """Return a program without comments and layout; directives keep their lines, and long raw strings all of it."""
+    plain = _without_comments(source)
+    if any("\n" in (match["raw"] or "") for match in PIECE.finditer(plain)):
+        return plain
     text = ""
-    for text_line in lines:
-        is_directive = DIRECTIVE.match(text_line) is not None
-        text += (
-            ("\n" if is_directive and text and not text.endswith("\n") else "")
-            + text_line
-            + ("\n" if is_directive else " ")
-        )
+    for text_line in plain.replace("\\\n", " ").split("\n"):
+        pieces = list(PIECE.finditer(text_line))
+        if DIRECTIVE.match(text_line):
+            # A macro has arguments only if no space stands before its parenthesis.
+            line = "".join(" " if match["space"] else match[0] for match in pieces)
+            text = f"{text.rstrip()}\n{line.strip()}\n"
+        else:
+            text += "".join(f"{match[0]} " for match in pieces if not match["space"])
     return text.strip()
 
 

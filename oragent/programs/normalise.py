@@ -252,7 +252,7 @@ def normalise(tree: ast.Module, functions: Sequence[str], program_nodes: Sequenc
     program_nodes = program_nodes or drop_docstrings(tree)
     if any(_looks_at_itself(node) for node in program_nodes):
         return None
-    if any(map(_has_annotations, program_nodes)):
+    if any(getattr(node, "annotation", None) or getattr(node, "returns", None) for node in program_nodes):
         _drop_annotations(tree)
     if len(tree.body) > 1 or getattr(tree.body[0] if tree.body else None, "name", "") not in functions:
         _drop_unused(tree, functions)
@@ -289,13 +289,6 @@ def _block_fields() -> dict[type[ast.AST], tuple[str, ...]]:
         if isinstance(kind, type) and issubclass(kind, statements):
             fields_by_kind[kind] = tuple(field for field in ("body", "orelse", "finalbody") if field in kind._fields)
     return {kind: fields for kind, fields in fields_by_kind.items() if fields and kind is not ast.Expression}
-
-
-def _has_annotations(node: ast.AST) -> bool:
-    kind = type(node)
-    if kind is ast.FunctionDef:
-        return getattr(node, "returns", None) is not None
-    return (kind is ast.arg and getattr(node, "annotation", None) is not None) or kind is ast.AnnAssign
 
 
 def _is_constant(statement: ast.stmt) -> bool:

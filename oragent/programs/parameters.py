@@ -277,5 +277,5 @@ class _ProgramText:
 
     def _offset(self, line: int, column: int) -> int:
         """Return the index of the character at a line and a column, which the syntax tree counts in bytes."""
-        prefix = self._lines[line - 1].encode(errors="surrogatepass")[:column]
+        prefix = self._lines[line - 1].encode()[:column]
         return self._starts[line - 1] + len(prefix.decode(errors="replace"))

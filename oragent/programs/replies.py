@@ -39,7 +39,7 @@ def extract_code(text: str, function: str, parent: str | None = None, signature:
     source = _read_text(answer, "source")
     if len(source) > size_limits.MAX_REPLY + size_limits.MAX_BYTES:
         raise ReplyError("the program in the reply is too long; write a shorter one")
-    if signature is not None and look:
+    if signature is not None:
         inspection.prime_cache(source, signature, answer.get("inspected"))
     return source
 

@@ -52,7 +52,7 @@ def likeness(first: str, second: str) -> float:
     if trees is None or comparison_steps(*trees) > MAX_WORK:
         words = [TOKEN.findall(text)[:MAX_TOKENS] for text in (first, second)]
         return 1.0 - token_distance(*words)
-    longest = max(len(trees[0].labels), len(trees[1].labels), 1)
+    longest = max(len(tree.labels) for tree in trees)
     return max(0.0, 1.0 - tree_distance(*trees) / longest)
 
 
@@ -178,8 +178,7 @@ def token_distance(first: Sequence[str], second: Sequence[str]) -> float:
     operations on them (Myers 1999, doi:10.1145/316542.316550, in the variant of Hyyrö 2003 for the whole distance).
     Python's integers have any number of bits, so thirty thousand tokens take half a second.
     """
-    if len(first) < len(second):
-        first, second = second, first
+    second, first = sorted((first, second), key=len)
     rows = len(first)
     if not second:
         if rows:

@@ -3,6 +3,7 @@
 import ast
 import copy
 import hashlib
+import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -177,8 +178,6 @@ def parse_program(source: str) -> ast.Module:
             tree = tree_of(source)
     except SyntaxError as problem:
         raise _syntax_error(problem, source) from None
-    except UnicodeEncodeError:
-        raise _rejection("the program holds characters that are no valid text; send plain UTF-8") from None
     except (RecursionError, MemoryError):
         message = f"the program is nested deeper than {size_limits.MAX_DEPTH} levels; use intermediate variables"
         raise _rejection(message) from None
@@ -207,8 +206,10 @@ def _parameter_names(node: ast.FunctionDef) -> tuple[str, ...]:
 
 
 def _syntax_error(problem: SyntaxError, source: str) -> CandidateError:
-    lines, number = source.splitlines(), problem.lineno or 0
-    text = lines[number - 1].strip()[:120] if 0 < number <= len(lines) else ""
+    number = problem.lineno or 0
+    # Python ends lines at these characters only.
+    lines = re.split("\r\n|\r|\n", source)
+    text = "".join(lines[number - 1 : number]).strip()[:120]
     return _rejection(f"syntax error on line {number}: {problem.msg}" + (f": {text}" if text else ""))
 
 

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from oragent._base.errors import CandidateError
-from oragent.programs.helper_functions import copy_helpers, list_helpers
+from oragent.programs import helper_functions
+from oragent.programs.helper_functions import copy_helpers, list_helpers, omit_functions
 
 LIBRARY = '''"""A program."""
 
@@ -75,3 +76,23 @@ def test_an_unknown_function_is_refused_with_those_that_are_known() -> None:
 
 def test_helpers_are_listed_as_calls_without_the_functions_of_the_problem() -> None:
     assert list_helpers(LIBRARY, ("guess",)) == {"half": "half(x)", "root": "root(x)", "other": "other(x, *, y=1)"}
+
+
+def test_copied_text_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    copied = "def half(x):\n    return x / 2"
+    for limit in (len(copied), len(copied) - 1):
+        monkeypatch.setattr(helper_functions, "MAX_COPIED", limit)
+        if limit == len(copied):
+            assert copied in copy_helpers(PROGRAM, ["half"], {"half": LIBRARY})
+        else:
+            with pytest.raises(CandidateError):
+                copy_helpers(PROGRAM, ["half"], {"half": LIBRARY})
+
+
+def test_functions_of_the_last_program_are_shown_once() -> None:
+    same, other = "@njit\ndef same(x):\n    return x", "def other(x):\n    return {}"
+    texts = [f"N = 3\n\n{same}\n\n{other.format(number)}\n" for number in (1, 2)]
+    shown = omit_functions(texts[1], texts[0])
+    assert shown == f"N = 3\n\n# same: as in the last program\n\n{other.format(2)}\n"
+    assert omit_functions(texts[1], "def (") == texts[1]
+    assert omit_functions("def (", texts[0]) == "def ("

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oragent._base.errors import ReplyError
-from oragent.llm import extract_json
+from oragent.programs import replies
+from oragent.programs.extract import extract_json
 
 # A tag of thoughts or a fence inside a string is beyond us.
 strings = st.text(st.characters(exclude_characters="<`~", exclude_categories=["Cs"]))
@@ -62,14 +63,14 @@ def test_a_document_that_was_cut_off_is_not_taken_for_one_of_its_parts(text: str
 
 def test_deep_nesting_is_an_error_of_the_reply() -> None:
     with pytest.raises(ReplyError):
-        extract_json("[" * 100_000)
+        replies.extract_json("[" * 100_000)
 
 
 @pytest.mark.slow
 @given(st.text() | st.lists(st.sampled_from([*'{}[]",:1\\\n`', "```", "<think>"]), max_size=60).map("".join))
 def test_any_text_gives_a_document_or_a_reply_error(text: str) -> None:
     try:
-        found = extract_json(text)
+        found = replies.extract_json(text)
     except ReplyError:
         return
     assert isinstance(found, dict | list)
@@ -79,5 +80,5 @@ def test_any_text_gives_a_document_or_a_reply_error(text: str) -> None:
 def test_a_long_reply_is_read_in_little_time(part: str) -> None:
     begin = time.process_time()
     with contextlib.suppress(ReplyError):
-        extract_json(f"[y {part * 10_000}")
+        replies.extract_json(f"[y {part * 10_000}")
     assert time.process_time() - begin < 3.0

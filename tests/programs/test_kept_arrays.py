@@ -84,6 +84,21 @@ def test_a_reference_that_loads_nothing_is_refused_in_one_line(text: str) -> Non
     assert "\n" not in str(refused.value)
 
 
+def test_the_largest_content_is_read() -> None:
+    text = "A" * (2 * MAX_BYTES)
+    assert KeptArray.read(["<f8", [2, 3], text]) == KeptArray("<f8", (2, 3), text)
+
+
+def test_the_arrays_that_there_are_are_named_in_order() -> None:
+    with pytest.raises(CandidateError, match="first, second"):
+        pin_references(PROGRAM, {"second": "0" * 16, "first": "1" * 16})
+
+
+def test_as_many_references_as_may_be_are_taken() -> None:
+    text = 'X = load_array("table")\n' * MAX_LOADS
+    assert pin_references(text, {"table": "0" * 16}).count("0" * 16) == MAX_LOADS
+
+
 def test_a_reference_whose_array_is_gone_is_refused() -> None:
     for source in (PROGRAM, PROGRAM.replace('"table"', "'table', '0123456789abcdef'")):
         with pytest.raises(CandidateError):
@@ -129,7 +144,19 @@ def test_only_small_arrays_of_numbers_are_kept(kept: Any) -> None:
         assert "\n" not in str(refused.value)
 
 
-@pytest.mark.parametrize("tree", [["|O8", [1], "AAAA"], ["<f8", [-1], "AAAA"], ["<f8", [1], '")'], ["<f8", [1]], "x"])
+@pytest.mark.parametrize(
+    "tree",
+    [
+        ["|O8", [1], "AAAA"],
+        ["<f8", [-1], "AAAA"],
+        ["<f8", [2, 0], "AAAA"],
+        ["<f8", [True], "AAAA"],
+        ["<f8", [1], "A" * (2 * MAX_BYTES + 1)],
+        ["<f8", [1], '")'],
+        ["<f8", [1]],
+        "x",
+    ],
+)
 def test_what_is_stored_is_checked(tree: Any) -> None:
     with pytest.raises((ValueError, TypeError)):
         KeptArray.read(tree)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oragent.programs.layout import MAX_WIDTH, write_program
+from oragent.programs.layout import INDENT, MAX_WIDTH, write_program
 
 NAMES = st.sampled_from(
     ["x", "distance_matrix", "np.mean(distance_matrix)", "demand[i]", "-0.5", "1e-09", "'ä + ö, if'"]
@@ -61,3 +61,74 @@ def test_a_broken_program_computes_the_same() -> None:
 def test_a_program_with_as_many_parentheses_as_python_nests_stays() -> None:
     source = "def f(x):\n    return " + "g(" * 200 + "x" + ")" * 200
     assert write_program(ast.parse(source)) == source
+
+
+def lay_out(line: str) -> list[str]:
+    return write_program(ast.parse(line)).splitlines()
+
+
+@pytest.mark.parametrize("head", ["y = ", "y += ", "ü = ", "return "])
+def test_lines_up_to_the_width_stay_and_longer_ones_are_broken(head: str) -> None:
+    for width in (MAX_WIDTH, MAX_WIDTH + 1):
+        first, second = "a" * 40, "+ " + "b" * (width - len(head) - 43)
+        line = f"{head}{first} {second}"
+        assert len(line) == width
+        # The value is moved first, and broken where it is still too long.
+        value = [f"{first} {second}"] if len(head) > INDENT else [first, second]
+        broken = [f"{head}(", *(f"    {text}" for text in value), ")"]
+        assert lay_out(line) == ([line] if width == MAX_WIDTH else broken)
+
+
+@pytest.mark.parametrize("width", [MAX_WIDTH, MAX_WIDTH + 1])
+def test_a_term_is_broken_within_its_brackets_if_it_alone_is_too_long(width: int) -> None:
+    first, second = "b" * 40, "c" * (width - 51)
+    term = f"+ f({first}, {second})"
+    assert len(f"    {term}") == width
+    broken = [term] if width == MAX_WIDTH else [f"+ f({first},", f"    {second})"]
+    assert lay_out(f"y = a {term}") == ["y = (", "    a", *(f"    {text}" for text in broken), ")"]
+
+
+A, B, C = "a" * 30, "b" * 30, "c" * 30
+
+
+@pytest.mark.parametrize(
+    ("line", "broken"),
+    [
+        (f"{A} + {B} - {C} + 1", [A, f"+ {B}", f"- {C}", "+ 1"]),
+        (f"{A} * {B} - -{C} * 2 * -1", [f"{A} * {B}", f"- -{C} * 2 * -1"]),
+        (f"-{A} * +{B} / {C} % 2 // 3", [f"-{A}", f"* +{B}", f"/ {C}", "% 2", "// 3"]),
+        (f"{A} if not -{B} else -{C} + 1", [A, f"if not -{B}", f"else -{C} + 1"]),
+        (f"{A} or ({B} and -{C}) or 2 < 3", [A, f"or ({B} and -{C})", "or 2 < 3"]),
+        (f"{A} and {B} < -{C} and (not 2 == 3)", [A, f"and {B} < -{C}", "and (not 2 == 3)"]),
+        (f"{A} < {B} + 1 >= {C} != 2 == 3", [A, f"< {B} + 1", f">= {C}", "!= 2", "== 3"]),
+        (f"f({A}) + f({B}) @ f({C})", [f"f({A})", f"+ f({B}) @ f({C})"]),
+        (f"x[{A}] + [{B}] + {{{C}}} + 2", [f"x[{A}]", f"+ [{B}]", f"+ {{{C}}}", "+ 2"]),
+        (f"'{A}' + {B} + '{C}' + ('d' or 'e')", [f"'{A}'", f"+ {B}", f"+ '{C}'", "+ ('d' or 'e')"]),
+    ],
+)  # fmt: skip
+def test_lines_begin_with_the_loosest_operators_and_signs_stay_with_their_operands(
+    line: str, broken: list[str]
+) -> None:
+    assert lay_out(f"y = {line}") == ["y = (", *(f"    {text}" for text in broken), ")"]
+
+
+def test_arguments_stand_one_to_a_line_below_their_function() -> None:
+    assert lay_out(f"if x:\n    y = np.where({A}, {B} + 1, [{C}, 2], axis=-1)") == [
+        "if x:",
+        "    y = (",
+        f"        np.where({A},",
+        f"            {B} + 1,",
+        f"            [{C}, 2],",
+        "            axis=-1)",
+        "    )",
+    ]
+
+
+def test_each_of_several_long_statements_is_broken_in_its_place() -> None:
+    sum_of_all = f"{A} + {B} + {C}"
+    lines = lay_out(
+        f"def f(x):\n    y = {sum_of_all}\n    print('between')\n    y += {sum_of_all}\n    return {sum_of_all}"
+    )
+    assert [line.strip() for line in lines if not line.strip().startswith(("a", "+"))] == [
+        "def f(x):", "y = (", ")", "print('between')", "y += (", ")", "return (", ")",
+    ]  # fmt: skip

@@ -79,6 +79,7 @@ def test_compiled_functions_are_the_same_text_for_all_values() -> None:
         ("@njit\ndef inner(x, extra=1)", "@njit\ndef inner(x, *extra)", "SCALE"),
         ("extra=1", "extra=STEP", "STEP"),
         ("STEP = 3", "STEP = (", "STEP"),
+        ("STEP = 3", "def set_step():\n    STEP = 3", "STEP"),
         ("numba", "other", "STEP"),
     ],
 )

@@ -65,7 +65,13 @@ def test_what_is_written_is_what_the_program_gets(shift: float, decay: float) ->
         ("# param: a = 1, 0..2\n", "line 1: a is no constant at the top of the program and no default"),
         ("a = 1\na = 2\n# param: a = 1, 0..2\n", "line 3: a gets a number in more than one place (lines 1, 2)"),
         ("def f(a=1): ...\ndef g(a=1): ...\n# param: a, 0..2\n", "more than one place (lines 1, 2)"),
-        ("a = True  # param: a, 0..2\n", "a is no constant"),
+        *(
+            (f"a = {value}  # param: a, 0..2\n", "a is no constant")
+            for value in ("True", "~1", "+1", "not 1", "'1'", "1j", "(1,)", "2e9", "-2e9", "-\\\n1")
+        ),
+        ("def f():\n    def g(a=1): ...\n# param: a, 0..2\n", "a is no constant"),
+        ("def f():\n    a: int = 1\n# param: a, 0..2\n", "a is no constant"),
+        ("def f():\n    a = 1\n# param: a, 0..2\n", "a is no constant"),
         ("a = 1  # param: a = 1, 2..0\n", "the range of a must rise"),
         ("a = 1  # param: a = 1, 0..1e99\n", "the range of a must rise, within -1e+09..1e+09"),
         ("a = 1  # param: a = 1, 0..2, log\n", "the range of a must be positive for log"),
@@ -79,6 +85,41 @@ def test_a_declaration_that_binds_nothing_is_named_with_its_line(text: str, prob
     reading = read_parameters(text)
     assert len(reading.problems) == 1
     assert problem in reading.problems[0]
+
+
+@pytest.mark.parametrize(
+    ("line", "is_integer"),
+    [
+        ("a = 3  # param: a = 3, 1..5", True),
+        ("a = 3  # param: a = 3, -1..+1_000", True),
+        ("a = 3  # param: a = 3, 1..5, float", False),
+        ("a = 3  # param: a = 3, 1..5.5", False),
+        ("a = 3  # param: a = 3, 0.5..5", False),
+        ("a = 3  # param: a = 3, 0.5..5, int", True),
+        ("a = 3.0  # param: a = 3, 1..5", False),
+        ("a = 3.0  # param: a = 3, 1..5, int", True),
+    ],
+)
+def test_a_number_stays_whole_where_all_that_is_written_is_whole(line: str, is_integer: bool) -> None:
+    (parameter,) = read_parameters(f"{line}\n").parameters
+    assert parameter.is_integer is is_integer
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "def f(b, a=2): ...",
+        "def f(b, /, a=2): ...",
+        "def f(a=2, /): ...",
+        "def f(*, b, a=2): ...",
+        "a: int = 2",
+        "a = 2",
+    ],
+)
+@pytest.mark.parametrize("where", ["a, 1..3", "a = 7, 1..3"])
+def test_constants_and_all_kinds_of_defaults_are_parameters(line: str, where: str) -> None:
+    reading = read_parameters(f"b = 1\n{line}\n# param: {where}\n")
+    assert reading.parameters == (ProgramParameter("a", 2, 1, 3, is_integer=True),)
 
 
 def test_too_many_declarations_are_refused() -> None:
@@ -111,6 +152,7 @@ def test_a_constant_can_be_written_without_a_declaration() -> None:
 def test_an_amount_of_work_needs_no_range(line: str, low: float, high: float, is_integer: bool) -> None:
     (parameter,) = read_parameters(f"{line}\ndef f(x):\n    return x\n").parameters
     assert parameter.is_work
+    assert parameter.is_logarithmic is (".." not in line)
     assert (parameter.low, parameter.high, parameter.is_integer) == (low, high, is_integer)
     written = write_values(f"{line}\ndef f(x):\n    return x\n", {"ROUNDS": 7})
     assert read_parameters(written).parameters[0].value == 7

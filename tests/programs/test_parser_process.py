@@ -16,7 +16,7 @@ from oragent._base.errors import CandidateError, OragentError, ReplyError
 from oragent.programs import inspection, parser_client, parser_worker, size_limits, syntax
 from oragent.programs.inspection import inspect_program
 from oragent.programs.parser_client import ParseLimitExceeded, ParserClient, run_briefly
-from oragent.programs.replies import extract_code, extract_json
+from oragent.programs.replies import apply_edits, extract_code, extract_json
 from oragent.programs.syntax import Signature
 
 WANTED = Signature("guess", ("x",), "def guess(x):")
@@ -195,15 +195,33 @@ def test_a_child_that_dies_of_something_else_is_replaced_and_nobody_is_blamed(ow
     assert own._process.pid != first
 
 
-def test_a_text_under_which_every_child_dies_is_to_blame(own: ParserClient, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("code", "attempts", "reason"),
+    [
+        (-signal.SIGSEGV, parser_client.STARTS, "SIGSEGV"),
+        (-signal.SIGHUP, parser_client.STARTS, "SIGHUP"),
+        (0, parser_client.STARTS, "exit code 0"),
+        (3, parser_client.STARTS, "exit code 3"),
+        # The timer of the kernel ends it: more time would be no use.
+        (-signal.SIGPROF, 1, f"{parser_worker.CPU_S:g} s"),
+    ],
+)
+def test_a_text_under_which_every_child_dies_is_to_blame(
+    own: ParserClient, monkeypatch: pytest.MonkeyPatch, code: int, attempts: int, reason: str
+) -> None:
+    dead = []
+
     def deadly(process, body):
+        dead.append(process)
         process.kill()
         process.wait()
-        raise parser_client._WorkerEnded(-signal.SIGSEGV)
+        raise parser_client._WorkerEnded(code)
 
     monkeypatch.setattr(parser_client, "_send_request", deadly)
-    with pytest.raises(ParseLimitExceeded, match="Python's own parser or compiler ends with the text \\(SIGSEGV\\)"):
+    with pytest.raises(ParseLimitExceeded) as caught:
         own.request("vet", source=GOOD)
+    assert reason in str(caught.value)
+    assert len(dead) == attempts
     monkeypatch.undo()
     with pytest.raises(ParseLimitExceeded):  # it is remembered
         own.request("vet", source=GOOD)
@@ -285,9 +303,82 @@ def test_a_fork_of_ours_asks_a_child_of_its_own(own: ParserClient) -> None:
 
 
 def test_a_child_that_cannot_start_is_our_trouble_and_said_to_be(own: ParserClient, monkeypatch) -> None:
-    monkeypatch.setattr(parser_client, "BEGIN", "raise SystemExit('no library')")
-    with pytest.raises(OragentError):
+    for begin, reason in (("raise SystemExit('no library')", "no library"), ("raise SystemExit(7)", "7")):
+        monkeypatch.setattr(parser_client, "BEGIN", begin)
+        with pytest.raises(OragentError, match=reason):
+            own.request("vet", source=GOOD)
+
+
+def test_keys_of_the_terminal_do_not_reach_the_child(own: ParserClient) -> None:
+    own.request("vet", source=GOOD)
+    assert os.getsid(own._process.pid) == own._process.pid
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "pack = e.pack_message; e.pack_message = lambda message: pack(message) * (1 + ('last' in message))",
+        "e.WORN_MB = -1",
+    ],
+    ids=["says more than its answer", "holds much memory"],
+)
+def test_a_child_that_could_harm_the_next_request_is_replaced(own: ParserClient, monkeypatch, change: str) -> None:
+    monkeypatch.setattr(parser_client, "BEGIN", told(change))
+    for _ in range(2):
+        assert own.request("vet", source=GOOD)["problem"] == ""
+        assert own._process is None
+
+
+def test_a_child_that_sleeps_is_ended(own: ParserClient, monkeypatch) -> None:
+    monkeypatch.setattr(parser_client, "BEGIN", told("import time; e.REQUESTS['vet'] = lambda source: time.sleep(600)"))
+    own.request("layout", source=GOOD)
+    process = own._process
+    monkeypatch.setattr(parser_client, "PATIENCE_S", 0.1)
+    monkeypatch.setattr(parser_client, "STARTS", 1)
+    with pytest.raises(ParseLimitExceeded):
         own.request("vet", source=GOOD)
+    assert process.returncode == -signal.SIGKILL
+
+
+def test_an_event_loop_waits_for_no_other_thread(own: ParserClient) -> None:
+    own.request("vet", source=GOOD)
+    is_held, may_end = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with own._lock:
+            is_held.set()
+            may_end.wait()
+
+    threads = []
+
+    def work() -> str:
+        threads.append(threading.get_ident())
+        if len(threads) > 1:
+            may_end.set()
+        return own.request("vet", source=GOOD)["problem"]
+
+    holder = threading.Thread(target=hold, daemon=True)
+    holder.start()
+    is_held.wait()
+    assert asyncio.run(run_briefly(work)) == ""
+    holder.join()
+    assert len({*threads}) == len(threads) == 2
+
+
+@pytest.mark.parametrize("is_large", [False, True])
+def test_what_takes_long_goes_on_in_a_thread(own: ParserClient, monkeypatch, is_large: bool) -> None:
+    threads = []
+
+    def work() -> str:
+        threads.append(threading.get_ident())
+        return own.request("vet", source=GOOD + "#" * parser_client.BRIEF_BYTES * is_large)["problem"]
+
+    monkeypatch.setattr(parser_client, "BRIEF_S", 5.0)
+    if is_large:
+        own.request("vet", source=GOOD)
+    # The child must be started, or the pipe does not take the text at once.
+    assert asyncio.run(run_briefly(work)) == ""
+    assert len({*threads}) == len(threads) == 2
 
 
 def test_the_child_may_neither_write_nor_open_what_is_ours(own: ParserClient, tmp_path, monkeypatch) -> None:
@@ -387,6 +478,98 @@ def test_a_program_is_looked_at_as_it_is_taken_out_of_a_reply(
     assert asked == ["code"]
     assert found == parser_worker.inspect_local(source, WANTED)
     assert extract_code("```python\ndef another(): pass\n```", "another", None, WANTED) == "def another(): pass\n"
+
+
+SIGNATURE = syntax.signature_to_json(WANTED)
+FORM = {"problem": "", "length": syntax.count_nodes(GOOD), "canonical": GOOD.strip()}
+EDIT = "<<<<<<< SEARCH\n{}\n=======\nb\n>>>>>>> REPLACE"
+
+
+# Stands for any line.
+REASON = "..."
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields", "answer"),
+    [
+        ("inspect", {"source": GOOD, "signature": SIGNATURE}, FORM),
+        ("vet", {"source": "def f(): return 1"}, {"problem": "", "length": 5}),
+        ("vet", {"source": "return 1"}, {"problem": REASON, "length": 0}),
+        ("layout", {"source": "x=(1)"}, {"text": "x = 1"}),
+        ("layout", {"source": "x=("}, {"text": "x=("}),
+        ("expression", {"text": " x+1 "}, {"problem": ""}),
+        ("expression", {"text": "x\n+ 1"}, {"problem": REASON}),
+        ("expression", {"text": "x)+(y"}, {"problem": REASON}),
+        ("code", {"text": GOOD, "function": "guess", "parent": None}, {"source": GOOD}),
+        ("code", {"text": GOOD, "function": "guess", "parent": None, "signature": SIGNATURE}, {"source": GOOD}),
+        ("code", {"text": GOOD, "function": "guess", "parent": None, "look": True}, {"source": GOOD}),
+        (
+            "code",
+            {"text": GOOD, "function": "guess", "parent": None, "signature": SIGNATURE, "look": True},
+            {"source": GOOD, "inspected": FORM},
+        ),
+        ("code", {"text": "", "function": "guess", "parent": None}, {"problem": REASON}),
+        ("edits", {"text": EDIT.format("a"), "parent": "a"}, {"source": "b\n"}),
+        ("edits", {"text": EDIT.format("c"), "parent": "a"}, {"problem": REASON}),
+        ("json", {"text": 'So {"a": [1,]}'}, {"value": '{"a": [1]}'}),
+        ("json", {"text": "none"}, {"problem": REASON}),
+        ("json", {"text": "[" * 100_000}, {"problem": REASON}),
+        ("likeness", {"first": "x = 1", "second": "y = 2"}, {"share": 1.0}),
+        ("nearest", {"tokens": "ab", "candidates": ["cd", "ab"], "threshold": 0.5}, {"place": 1}),
+        ("spread", {"source": GOOD, "frame": ["", "def guess(): pass\n", ""]}, {"blocks": [GOOD]}),
+        ("spread", {"source": "def (", "frame": ["", "", ""]}, {"problem": REASON}),
+    ],
+)
+def test_each_request_has_its_answer(kind: str, fields: dict, answer: dict) -> None:
+    found = parser_worker._answer_request(kind, fields)["answer"]
+    if answer.get("problem") == REASON:
+        assert found["problem"]
+        assert "\n" not in found["problem"]
+        found = found | {"problem": REASON}
+    assert found == answer
+    assert signal.getitimer(signal.ITIMER_PROF) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize(("error", "trouble"), [(MemoryError, "memory"), (RecursionError, "depth")])
+def test_what_a_request_lacked_is_told(own: ParserClient, monkeypatch, error: type[Exception], trouble: str) -> None:
+    def fail(source: str) -> dict:
+        raise error
+
+    monkeypatch.setitem(parser_worker.REQUESTS, "vet", fail)
+    assert parser_worker._answer_request("vet", {"source": ""}) == {"trouble": trouble}
+    change = f"def fail(source): raise {error.__name__}\ne.REQUESTS['vet'] = fail"
+    monkeypatch.setattr(parser_client, "BEGIN", told(change))
+    with pytest.raises(ParseLimitExceeded, match="MB" if trouble == "memory" else "nested"):
+        own.request("vet", source="")
+    assert own._process is None
+
+
+def test_lengths_of_replies_and_of_what_is_read_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    monkeypatch.setattr(parser_client, "request", lambda kind, **fields: (asked.append(kind), {"source": "x" * 30})[1])
+    for limit in (30, 29):
+        monkeypatch.setattr(size_limits, "MAX_REPLY", limit)
+        monkeypatch.setattr(size_limits, "MAX_BYTES", 0)
+        for read in (lambda: extract_code("x", "f"), lambda: apply_edits("x", "")):
+            if limit == 30:
+                assert read() == "x" * 30
+            else:
+                with pytest.raises(ReplyError):
+                    read()
+    assert len(asked) == 4
+    monkeypatch.setattr(size_limits, "MAX_REPLY", 30)
+    assert extract_code("x" * 30, "f")
+    with pytest.raises(ReplyError):
+        extract_code("x" * 31, "f")
+    assert len(asked) == 5
+
+
+@pytest.mark.parametrize("answer", [{}, {"source": 3}, {"value": "{"}, {"value": "[" * 100_000}])
+def test_an_answer_without_what_was_asked_is_an_error_of_the_reply(answer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parser_client, "request", lambda kind, **fields: answer)
+    for read in (lambda: extract_code("x", "f"), lambda: extract_json("x")):
+        with pytest.raises(ReplyError):
+            read()
 
 
 def test_a_reply_is_read_though_its_program_cannot_be_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,9 +4,7 @@ import pytest
 
 from oragent.programs.inspection import find_unseeded
 
-IMPORTS = (
-    "import numpy as np, numpy, random, os, time, secrets, uuid, datetime as dt\nfrom random import SystemRandom as S\n"
-)
+IMPORTS = "import numpy as np, numpy, random, os, time, secrets, uuid, datetime as dt\nfrom random import SystemRandom as S; from secrets import token_hex\n"
 
 
 @pytest.mark.parametrize(
@@ -23,6 +21,7 @@ IMPORTS = (
         ("secrets.token_bytes(2)", "secrets in line 5 is random in each process"),
         ("os.urandom(2)", "os.urandom in line 5"),
         ("uuid.uuid4()", "uuid.uuid4 in line 5"),
+        ("token_hex(2)", "token_hex in line 5 is random in each process"),
         ("time.time()", "time.time in line 5 reads the clock: let the answer depend on the arguments alone"),
         ("dt.datetime.now()", "dt.datetime.now in line 5 reads the clock"),
     ],
@@ -41,6 +40,13 @@ def test_it_is_named_with_its_line_and_what_to_do(expression: str, told: str) ->
 def test_what_is_seeded_or_nobodys_is_not(text: str) -> None:
     # The harness seeds the global generators before every call.
     assert find_unseeded(f"{IMPORTS}\ndef guess(x):\n    return {text}\n") == ""
+
+
+def test_the_first_line_is_named() -> None:
+    lines = ["y = np.random.default_rng()", "y = time.time()", "y = os.urandom(2)"]
+    for order in (lines, lines[::-1]):
+        text = "\n".join(f"    {line}" for line in order)
+        assert order[0][4:-2].partition("(")[0] in find_unseeded(f"{IMPORTS}\ndef guess(x):\n{text}\n")
 
 
 def test_a_name_of_ones_own_is_no_module() -> None:
