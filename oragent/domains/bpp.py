@@ -12,6 +12,8 @@ from oragent.domains import streams
 
 WEIBULL_CAPACITY, WEIBULL_SCALE, WEIBULL_SHAPE = 100, 45.0, 3.0
 UNIFORM_CAPACITY, UNIFORM_LEAST, UNIFORM_MOST = 150, 20, 100
+LARGE_CAPACITIES = {"weibull": 150, "uniform": 500}
+TRIPLET_CAPACITY = 1000
 WEIBULL_STREAM = (("train", 5000, 5), ("val", 5000, 5), ("test", 5000, 5), ("test", 10000, 5))
 # Rows (mode, items, instances), in the order in which the generator of each mode draws them.
 UNIFORM_STREAM = (
@@ -61,9 +63,14 @@ def weibull_stream(mode: str, size: int, fresh_seed: int | None = None) -> list[
     """
 
     def draw(rng: np.random.RandomState, *shape: int) -> Iterable[BppInstance]:
-        return (BppInstance(_draw_sizes(row), WEIBULL_CAPACITY) for row in rng.weibull(WEIBULL_SHAPE, shape))
+        if mode == "uniform_items":
+            items = rng.randint(UNIFORM_LEAST, UNIFORM_MOST + 1, shape, np.int64)
+            return (BppInstance(row, UNIFORM_CAPACITY) for row in items)
+        capacity = LARGE_CAPACITIES["weibull"] if mode == "large_bins" else WEIBULL_CAPACITY
+        return (BppInstance(_draw_sizes(row), capacity) for row in rng.weibull(WEIBULL_SHAPE, shape))
 
-    return streams.draw_part(WEIBULL_STREAM, mode, size, fresh_seed, "bpp weibull", draw)
+    others = streams.LARGER | dict.fromkeys(("large_bins", "uniform_items"), streams.OTHERS)
+    return streams.draw_part(WEIBULL_STREAM, mode, size, fresh_seed, "bpp weibull", draw, others=others)
 
 
 def generate_uniform(rng: np.random.Generator, size: int) -> BppInstance:
@@ -83,10 +90,14 @@ def uniform_stream(mode: str, size: int, fresh_seed: int | None = None) -> list[
     """
 
     def draw(rng: np.random.RandomState, *shape: int) -> Iterable[BppInstance]:
+        if mode == "triplets":
+            return (_draw_triplets(rng, shape[1]) for _ in range(shape[0]))
         drawn = rng.randint(UNIFORM_LEAST, UNIFORM_MOST + 1, shape, np.int64)
-        return (BppInstance(row, UNIFORM_CAPACITY) for row in drawn)
+        capacity = LARGE_CAPACITIES["uniform"] if mode == "large_bins" else UNIFORM_CAPACITY
+        return (BppInstance(row, capacity) for row in drawn)
 
-    return streams.draw_part(UNIFORM_STREAM, mode, size, fresh_seed, "bpp uniform", draw, UNIFORM_SEEDS)
+    others = streams.LARGER | dict.fromkeys(("large_bins", "triplets"), streams.OTHERS)
+    return streams.draw_part(UNIFORM_STREAM, mode, size, fresh_seed, "bpp uniform", draw, UNIFORM_SEEDS, others)
 
 
 def check(instance: BppInstance, assignment: Any) -> NDArray[np.int64]:
@@ -144,3 +155,11 @@ def lower_bound(instance: BppInstance) -> int:
 
 def _draw_sizes(weibull: NDArray[np.float64]) -> NDArray[np.int64]:
     return np.rint(np.minimum(WEIBULL_SCALE * weibull, WEIBULL_CAPACITY)).astype(np.int64)
+
+
+def _draw_triplets(rng: np.random.RandomState, size: int) -> BppInstance:
+    """Draw items of Falkenauer's triplet class, of which three fill each bin; source as for `generate_uniform`."""
+    first = rng.randint(380, 491, size // 3)
+    second = rng.randint(250, (TRIPLET_CAPACITY - first) // 2 + 1)
+    items = np.concatenate((first, second, TRIPLET_CAPACITY - first - second))
+    return BppInstance(rng.permutation(items).astype(np.int64), TRIPLET_CAPACITY)

@@ -11,6 +11,8 @@ from oragent._base.errors import CandidateError
 from oragent.domains import streams, tsp
 
 CAPACITY, MAX_DEMAND = 50, 9
+# Capacities of sets with other vehicles.
+CAPACITIES = {"small_vehicles": 15, "large_vehicles": 250}
 CENTRE = (0.5, 0.5)
 
 
@@ -59,9 +61,11 @@ def stream(mode: str, size: int, fresh_seed: int | None = None) -> list[CvrpInst
 
     def draw(rng: np.random.RandomState, count: int, size: int) -> Iterable[CvrpInstance]:
         drawn = [(rng.rand(size, 2), rng.randint(1, MAX_DEMAND + 1, size)) for _ in range(count)]
-        return (_draw_instance(points, demands, CAPACITY) for points, demands in drawn)
+        capacity = CAPACITIES.get(mode, CAPACITY)
+        return (_draw_instance(tsp.lay_out(mode, points, rng), demands, capacity) for points, demands in drawn)
 
-    return streams.draw_part(ACO_STREAM, mode, size, fresh_seed, "cvrp", draw)
+    others = streams.LARGER | tsp.LAYOUTS | dict.fromkeys(CAPACITIES, streams.OTHERS)
+    return streams.draw_part(ACO_STREAM, mode, size, fresh_seed, "cvrp", draw, others=others)
 
 
 def check(instance: CvrpInstance, path: Any) -> NDArray[np.int64]:

@@ -17,6 +17,9 @@ STREAM = (
     *(("test", size, 64) for size in (100, 200, 300, 500, 1000)),
 )
 DIMENSIONS = 5
+# Capacity over the sum of all weights, in sets with other capacities and with prizes that correlate with weights. The
+# latter are those of Chu and Beasley 1998, DOI 10.1023/A:1009642405419.
+TIGHTNESS = {"tight": 0.1, "loose": 0.9, "correlated": 0.5}
 # Tolerance: sums of weights are exact only up to rounding.
 SLACK = 1e-9
 
@@ -63,9 +66,19 @@ def stream(mode: str, size: int, fresh_seed: int | None = None) -> list[MkpInsta
     """
 
     def draw(rng: np.random.RandomState, count: int, size: int) -> list[MkpInstance]:
-        return [generate(rng, size) for _ in range(count)]
+        if mode not in TIGHTNESS:
+            return [generate(rng, size) for _ in range(count)]
+        drawn = [(rng.random(size), rng.random((size, DIMENSIONS))) for _ in range(count)]
+        return [
+            MkpInstance(
+                prizes / 2 + weights.mean(axis=1) if mode == "correlated" else prizes,
+                weights / (TIGHTNESS[mode] * weights.sum(axis=0)),
+            )
+            for prizes, weights in drawn
+        ]
 
-    return streams.draw_part(STREAM, mode, size, fresh_seed, "mkp", draw, SEEDS)
+    others = streams.LARGER | dict.fromkeys(TIGHTNESS, streams.OTHERS)
+    return streams.draw_part(STREAM, mode, size, fresh_seed, "mkp", draw, SEEDS, others)
 
 
 def check(instance: MkpInstance, choice: Any) -> NDArray[np.int64]:

@@ -75,7 +75,14 @@ def stream(mode: str, size: int, fresh_seed: int | None = None) -> list[OpInstan
     Arguments and errors are those of `tsp.stream`; ``size`` is the number of nodes, including the depot.
     """
     return streams.draw_part(
-        ACO_STREAM, mode, size, fresh_seed, "op", lambda rng, *shape: map(_draw_instance, rng.rand(*shape, 2)), SEEDS
+        ACO_STREAM,
+        mode,
+        size,
+        fresh_seed,
+        "op",
+        lambda rng, *shape: (_draw_instance(tsp.lay_out(mode, points, rng)) for points in rng.rand(*shape, 2)),
+        SEEDS,
+        streams.LARGER | tsp.LAYOUTS,
     )
 
 

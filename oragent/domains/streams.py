@@ -15,6 +15,9 @@ from oragent._base.errors import CandidateError
 # Rows (mode, size, instances), in the order in which they are drawn.
 Stream = tuple[tuple[str, int, int], ...]
 T = TypeVar("T")
+# Instances in the sets of larger sizes and of other distributions, which no search uses.
+OTHERS = 8
+LARGER = {"twice": OTHERS, "five_times": 4}
 
 
 def draw_part(
@@ -25,6 +28,7 @@ def draw_part(
     name: str,
     draw: Callable[[np.random.RandomState, int, int], Iterable[T]],
     seeds: Mapping[str, int] | None = None,
+    others: Mapping[str, int] = LARGER,
 ) -> list[T]:
     """Draw one part of a reference stream, or a fresh set instead.
 
@@ -37,10 +41,13 @@ def draw_part(
         name: Name of the fresh set.
         draw: Function that draws ``count`` instances of a size from a generator, in one pass.
         seeds: Seed of the generator of each mode; None if all parts come from one generator, seeded with 1234.
+        others: Instances in each set of another distribution, of any size; each set and size has a generator.
 
     Raises:
         ValueError: if the stream has no such part.
     """
+    if mode in others:
+        return list(draw(legacy(0, f"{name} {mode}", size), others[mode], size))
     if fresh_seed is not None:
         mode, rng = "test", legacy(fresh_seed, name, size)
         parts = [part for part in stream if part[:2] == (mode, size)]

@@ -70,6 +70,10 @@ CONSTRUCTIVE_STREAM: streams.Stream = (
     *(("test", size, 64) for size in (*_SIZES, 200, 500, 1000)),
 )
 GLS_STREAM: streams.Stream = (("train", 200, 10), *CONSTRUCTIVE_STREAM[1:])
+# Sets with other places of cities.
+LAYOUTS = dict.fromkeys(("clustered", "exploded", "grid"), streams.OTHERS)
+CLUSTER_CITIES, CLUSTER_WIDTH = 20, 0.05
+EXPLOSION_RADIUS, EXPLOSION_REACH = 0.3, 0.1
 # Seeds of streams in which each mode has its own generator.
 OWN_SEEDS = {GLS_STREAM: {"train": 5, "val": 3, "test": 4}}
 
@@ -77,6 +81,31 @@ OWN_SEEDS = {GLS_STREAM: {"train": 5, "val": 3, "test": 4}}
 def generate(rng: np.random.Generator, size: int) -> TspInstance:
     """Draw ``size`` cities uniformly in the unit square."""
     return TspInstance(rng.random((size, 2)))
+
+
+def lay_out(layout: str, points: NDArray[np.float64], rng: np.random.RandomState) -> NDArray[np.float64]:
+    """Move uniform points of the unit square to the places of a set; those of a set without a layout stay.
+
+    - ``clustered``: Gaussian clusters of 20 points around the first points; a point beyond a side is mirrored at it.
+    - ``exploded``: points within 0.3 of a centre move away from it, to an exponentially distributed distance beyond
+      (Bossek et al. 2019, DOI 10.1145/3299904.3340307). All are then scaled to the square.
+    - ``grid``: different places of a square lattice, of which at most half are taken, so that many distances are equal.
+    """
+    if layout == "clustered":
+        centres = points[np.arange(len(points)) % max(2, len(points) // CLUSTER_CITIES)]
+        points = 1 - np.abs(1 - np.abs(rng.normal(centres, CLUSTER_WIDTH)))
+    elif layout == "exploded":
+        centre = rng.uniform(EXPLOSION_RADIUS, 1 - EXPLOSION_RADIUS, 2)
+        away = points - centre
+        lengths = np.sqrt((away**2).sum(axis=1))
+        beyond = EXPLOSION_RADIUS + rng.exponential(EXPLOSION_REACH, len(points))
+        points = centre + away * np.where(lengths > EXPLOSION_RADIUS, 1, beyond / lengths)[:, None]
+        points = (points - points.min(axis=0)) / np.ptp(points, axis=0).max()
+    elif layout == "grid":
+        side = 2 * int(np.ceil(np.sqrt(len(points) / 2)))
+        places = rng.permutation(side * side)[: len(points)]
+        points = (np.stack(np.divmod(places, side), axis=1) + 0.5) / side
+    return points
 
 
 def stream(parts: streams.Stream, mode: str, size: int, fresh_seed: int | None = None) -> list[TspInstance]:
@@ -87,7 +116,7 @@ def stream(parts: streams.Stream, mode: str, size: int, fresh_seed: int | None =
 
     Args:
         parts: `ACO_STREAM`, `CONSTRUCTIVE_STREAM` or `GLS_STREAM`.
-        mode: ``train``, ``val`` or ``test``.
+        mode: ``train``, ``val`` or ``test``; or a set of larger instances or of another layout.
         size: Number of cities.
         fresh_seed: Seed of a fresh set, which has as many instances of the size as ``test``. None draws a part of
             the stream.
@@ -101,8 +130,9 @@ def stream(parts: streams.Stream, mode: str, size: int, fresh_seed: int | None =
         size,
         fresh_seed,
         "tsp",
-        lambda rng, *shape: map(TspInstance, rng.rand(*shape, 2)),
+        lambda rng, *shape: (TspInstance(lay_out(mode, points, rng)) for points in rng.rand(*shape, 2)),
         OWN_SEEDS.get(parts),
+        streams.LARGER | LAYOUTS,
     )
 
 

@@ -319,7 +319,7 @@ def _make_parser(
     sizes: Mapping[str, Sequence[int]],
 ) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(Path(sys.argv[0]).name, description=DESCRIPTION)
-    modes = (*MODES, *(mode for mode in (FRESH, PRACTICE) if mode in sizes))
+    modes = dict.fromkeys(mode for mode in (*MODES, *sizes) if mode != FINAL)
     for name, option in options.items():
         text = option.text.format(modes=", ".join(modes))
         if PRACTICE not in sizes:

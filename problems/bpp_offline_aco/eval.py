@@ -17,7 +17,17 @@ from oragent.solvers.aco import effective_choices
 from oragent.solvers.aco_bpp import bounded_promise, solve_bpp
 
 PROBLEM = "bpp_offline_aco"
-SIZES = {"train": (500,), "val": (120, 500), "test": (120, 500, 1000), "fresh": (120, 500, 1000)}
+SIZES = {
+    "train": (500,),
+    "val": (120, 500),
+    "test": (120, 500, 1000),
+    "fresh": (120, 500, 1000),
+    # Sets of other sizes and distributions.
+    "twice": (1000,),
+    "five_times": (2500,),
+    "large_bins": (500,),
+    "triplets": (249,),
+}
 ANTS, ITERATIONS = 20, 15
 # Effective share of the other items.
 GREED_EDGES = (0.05, 0.1, 0.17, 0.25, 0.35, 0.5, 0.75)

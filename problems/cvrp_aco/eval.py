@@ -17,7 +17,20 @@ from oragent.solvers.aco import effective_choices, usable_promise
 from oragent.solvers.aco_cvrp import solve_cvrp
 
 PROBLEM = "cvrp_aco"
-SIZES = {"train": (50,), "val": (20, 50), "test": (20, 50, 100), "fresh": (20, 50, 100)}
+SIZES = {
+    "train": (50,),
+    "val": (20, 50),
+    "test": (20, 50, 100),
+    "fresh": (20, 50, 100),
+    # Sets of other sizes and distributions.
+    "twice": (100,),
+    "five_times": (250,),
+    "clustered": (50,),
+    "exploded": (50,),
+    "grid": (50,),
+    "small_vehicles": (50,),
+    "large_vehicles": (50,),
+}
 ANTS, ITERATIONS = 30, 50
 # Effective number of next nodes.
 GREED_EDGES = (1.5, 2.0, 3.0, 4.5, 7.0, 11.0, 20.0)

@@ -17,8 +17,16 @@ from oragent.solvers.elimination import with_shunts
 from oragent.solvers.genetic import evolve, find_unusable
 
 PROBLEM = "dpp_ga"
-SIZES = {"train": (pdn.PORTS,), "val": (pdn.PORTS,), "test": (pdn.PORTS,), "fresh": (pdn.PORTS,)}
-GENERATIONS = {"train": 5, "val": 10, "test": 10, "fresh": 10}
+SIZES = {
+    "train": (pdn.PORTS,),
+    "val": (pdn.PORTS,),
+    "test": (pdn.PORTS,),
+    "fresh": (pdn.PORTS,),
+    # Sets of other sizes and distributions.
+    "turned": (pdn.PORTS,),
+    "crowded": (pdn.PORTS,),
+}
+GENERATIONS = {"train": 5, "val": 10}
 # Where official files are looked for, under the project root.
 DATA = f"problems/{PROBLEM}/data"
 SITES_SEED = 20
@@ -49,7 +57,7 @@ def evaluate(arguments: Arguments, crossover: Guest) -> Result:
         repairs: list[float] = []
 
         def fitness(placements: np.ndarray, instance: pdn.PlacementInstance = instance) -> np.ndarray:
-            return pdn.reward(instance, with_shunts(network.impedance, instance.probe, decaps, placements))
+            return pdn.reward(instance, with_shunts(instance.network.impedance, instance.probe, decaps, placements))
 
         def breed(
             parents: np.ndarray,
@@ -68,7 +76,7 @@ def evaluate(arguments: Arguments, crossover: Guest) -> Result:
             instance.free,
             instance.decaps,
             np.random.default_rng([*f"{PROBLEM} {arguments.mode}".encode(), size, index]),
-            generations=GENERATIONS[arguments.mode],
+            generations=GENERATIONS.get(arguments.mode, GENERATIONS["val"]),
         )
         if (repaired := float(np.mean(repairs))) > MAX_REPAIRED:
             raise CandidateError(

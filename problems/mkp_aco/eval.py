@@ -17,7 +17,18 @@ from oragent.solvers.aco import effective_choices, usable_promise
 from oragent.solvers.aco_mkp import solve_mkp
 
 PROBLEM = "mkp_aco"
-SIZES = {"train": (100,), "val": (100, 300), "test": (100, 200, 300, 500), "fresh": (100, 200, 300, 500)}
+SIZES = {
+    "train": (100,),
+    "val": (100, 300),
+    "test": (100, 200, 300, 500),
+    "fresh": (100, 200, 300, 500),
+    # Sets of other sizes and distributions.
+    "twice": (600,),
+    "five_times": (1500,),
+    "tight": (300,),
+    "loose": (300,),
+    "correlated": (300,),
+}
 ANTS, ITERATIONS = 30, 50
 # Effective share of the items.
 GREED_EDGES = (0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8)

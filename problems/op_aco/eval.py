@@ -17,7 +17,18 @@ from oragent.solvers.aco import effective_choices, usable_promise
 from oragent.solvers.aco_op import solve_op
 
 PROBLEM = "op_aco"
-SIZES = {"train": (50,), "val": (50, 100), "test": (50, 100, 200), "fresh": (50, 100, 200)}
+SIZES = {
+    "train": (50,),
+    "val": (50, 100),
+    "test": (50, 100, 200),
+    "fresh": (50, 100, 200),
+    # Sets of other sizes and distributions.
+    "twice": (200,),
+    "five_times": (500,),
+    "clustered": (100,),
+    "exploded": (100,),
+    "grid": (100,),
+}
 ANTS, ITERATIONS = 20, 50
 # Distance of a node from itself, so that 1/d is almost 0 on the diagonal.
 NO_LOOP = 1e9

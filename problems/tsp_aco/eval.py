@@ -18,7 +18,18 @@ from oragent.solvers.aco import effective_choices, usable_promise
 from oragent.solvers.aco_tsp import solve_tsp
 
 PROBLEM = "tsp_aco"
-SIZES = {"train": (50,), "val": (20, 50, 100), "test": (20, 50, 100), "fresh": (20, 50, 100)}
+SIZES = {
+    "train": (50,),
+    "val": (20, 50, 100),
+    "test": (20, 50, 100),
+    "fresh": (20, 50, 100),
+    # Sets of other sizes and distributions.
+    "twice": (200,),
+    "five_times": (500,),
+    "clustered": (100,),
+    "exploded": (100,),
+    "grid": (100,),
+}
 # The study of OR-Agent drew 64 training instances, as the constructive stream does, and so all that follow are others.
 STREAMS = {"reevo": tsp.ACO_STREAM, "oragent": tsp.CONSTRUCTIVE_STREAM}
 ANTS, ITERATIONS = 30, 80

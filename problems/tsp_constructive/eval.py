@@ -16,7 +16,18 @@ from oragent.harness.drawing import draw_routes
 from oragent.solvers.constructive import TourConstruction
 
 PROBLEM = "tsp_constructive"
-SIZES = {"train": (50,), "val": (20, 50, 100), "test": (20, 50, 100, 200), "fresh": (20, 50, 100, 200)}
+SIZES = {
+    "train": (50,),
+    "val": (20, 50, 100),
+    "test": (20, 50, 100, 200),
+    "fresh": (20, 50, 100, 200),
+    # Sets of other sizes and distributions.
+    "twice": (200,),
+    "five_times": (500,),
+    "clustered": (100,),
+    "exploded": (100,),
+    "grid": (100,),
+}
 # Share of steps to the nearest unvisited city.
 NEAR_EDGES = (0.5, 0.7, 0.78, 0.84, 0.9, 0.95, 0.99)
 # Share of the length in the last quarter of the steps.

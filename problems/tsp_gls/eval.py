@@ -16,7 +16,18 @@ from oragent.harness.drawing import draw_routes
 from oragent.solvers.gls import Guided, solve_tsp_gls
 
 PROBLEM = "tsp_gls"
-SIZES = {"train": (200,), "val": (50, 100, 200), "test": (20, 50, 100, 200), "fresh": (20, 50, 100, 200)}
+SIZES = {
+    "train": (200,),
+    "val": (50, 100, 200),
+    "test": (20, 50, 100, 200),
+    "fresh": (20, 50, 100, 200),
+    # Sets of other sizes and distributions.
+    "twice": (400,),
+    "five_times": (1000,),
+    "clustered": (200,),
+    "exploded": (200,),
+    "grid": (200,),
+}
 MOVES, ITERATIONS = 30, 1200
 # Distance of a city from itself, so that 1/d is finite.
 NO_LOOP = 1e-5

@@ -20,6 +20,7 @@ DECAPS = 20
 # Parts of the hundred sites, as in ReEvo.
 STREAM = {"train": slice(0, 3), "val": slice(5, 10), "test": slice(36, 100)}
 _SITES, _MAX_KEEPOUTS = 100, 15
+_CROWDED_KEEPOUTS = 40
 
 # Probed port, and the ports that must stay free.
 Site = tuple[int, NDArray[np.int64]]
@@ -73,6 +74,13 @@ def part(mode: str, sites: list[Site], network: Network) -> list[PlacementInstan
     Raises:
         ValueError: if the mode does not exist.
     """
+    if mode == "turned":
+        # Bumps and board lie elsewhere on the chip.
+        turned = Network(network.impedance[::-1, ::-1].copy(), network.frequencies, network.origin)
+        return fresh_part(0, turned)[: streams.OTHERS]
+    if mode == "crowded":
+        ports = [streams.generator(number, "pdn crowded").permutation(PORTS) for number in range(streams.OTHERS)]
+        return [PlacementInstance(network, int(row[0]), row[1 : 1 + _CROWDED_KEEPOUTS]) for row in ports]
     if mode not in STREAM:
         raise ValueError(f"unknown mode {mode} of instances; expected one of {', '.join(STREAM)}")
     return [PlacementInstance(network, *site) for site in sites[STREAM[mode]]]

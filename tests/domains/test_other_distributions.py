@@ -1,0 +1,226 @@
+"""Sets of other sizes and distributions: places, capacities and prizes are as their names say, and no search uses them."""
+
+import itertools
+import math
+import runpy
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from oragent.domains import bpp, cvrp, mkp, op, pdn, streams, tsp
+from oragent.evaluation.named_sets import SEARCHED_MODES, UNSEARCHED_MODES
+from oragent.evaluation.problem import load_problem
+
+ROOT = Path(__file__).parents[2]
+NETWORK = pdn.generate()
+
+
+def placements(mode: str, size: int) -> list[pdn.PlacementInstance]:
+    return pdn.part(mode, pdn.draw_sites(np.random.default_rng(20)), NETWORK)
+
+
+STREAMS: dict[str, Callable[[str, int], Sequence[Any]]] = {
+    "tsp_constructive": partial(tsp.stream, tsp.CONSTRUCTIVE_STREAM),
+    "tsp_aco": partial(tsp.stream, tsp.ACO_STREAM),
+    "tsp_gls": partial(tsp.stream, tsp.GLS_STREAM),
+    "cvrp_aco": cvrp.stream,
+    "op_aco": op.stream,
+    "mkp_aco": mkp.stream,
+    "bpp_offline_aco": bpp.uniform_stream,
+    "bpp_online": bpp.weibull_stream,
+    "dpp_ga": placements,
+}
+# Power of the size to which the limits of a problem are proportional.
+POWERS = {"mkp_aco": 1, "dpp_ga": 0}
+
+
+def data_of(instance: Any) -> bytes:
+    """All arrays and figures of an instance, as bytes."""
+    if isinstance(instance, pdn.PlacementInstance):
+        parts: list[Any] = [instance.network.impedance[0, :, 0], instance.probe, instance.keepouts]
+    else:
+        parts = list(vars(instance).values())
+    return b"".join(np.asarray(part).tobytes() for part in parts if not isinstance(part, tsp.TspInstance))
+
+
+def sizes_of(name: str) -> dict[str, tuple[int, ...]]:
+    sizes: dict[str, tuple[int, ...]] = runpy.run_path(str(ROOT / "problems" / name / "eval.py"))["SIZES"]
+    return sizes
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_evaluator_and_description_have_the_same_sets_and_their_limits_grow_with_the_work(name: str) -> None:
+    about, sizes, draw = load_problem(ROOT / "problems" / name).about, sizes_of(name), STREAMS[name]
+    assert set(about.sets) == set(sizes) - {*SEARCHED_MODES, *UNSEARCHED_MODES}
+
+    def work(mode: str) -> float:
+        return sum(float(len(draw(mode, size)) * size ** POWERS.get(name, 2)) for size in sizes[mode])
+
+    for mode, chosen in about.sets.items():
+        assert chosen.kind == "ood"
+        ratio = 2 * work(mode) / work("val")
+        assert about.heuristic_s
+        assert chosen.heuristic_s == max(1, math.ceil(ratio * about.heuristic_s))
+        assert chosen.timeout_s == max(about.timeout_s, math.ceil(ratio * about.timeout_s))
+    largest = max(sizes["val"])
+    if name != "dpp_ga":
+        assert sizes["twice"] == (2 * largest,)
+        assert sizes["five_times"] == (5 * largest,)
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_a_set_is_always_the_same_and_shares_no_instance_with_another(name: str) -> None:
+    draw, seen = STREAMS[name], set()
+    modes = {mode: sizes for mode, sizes in sizes_of(name).items() if mode != "fresh"}
+    for mode, sizes in modes.items():
+        for size in sizes:
+            drawn = [data_of(instance) for instance in draw(mode, size)]
+            assert drawn == [data_of(instance) for instance in draw(mode, size)]
+            assert not seen & set(drawn)
+            seen |= set(drawn)
+
+
+@pytest.mark.parametrize("draw", [draw for name, draw in STREAMS.items() if name != "dpp_ga"])
+def test_a_set_that_does_not_exist_is_refused(draw: Callable[[str, int], Sequence[Any]]) -> None:
+    with pytest.raises(ValueError, match="no scattered instances"):
+        draw("scattered", 100)
+
+
+def spacing(points: np.ndarray) -> float:
+    """The index of Clark and Evans 1954: mean distance to the nearest point, over that of uniform points (1)."""
+    distances = tsp.TspInstance(points).distances + 9 * np.eye(len(points))
+    return float(distances.min(axis=1).mean() * 2 * math.sqrt(len(points)))
+
+
+def emptiness(points: np.ndarray) -> float:
+    """Radius of the largest circle without a point whose centre lies in the middle of the square."""
+    centres = np.stack(np.meshgrid(*[np.linspace(0.2, 0.8, 61)] * 2), axis=-1).reshape(-1, 1, 2)
+    return float(np.sqrt(((points - centres) ** 2).sum(axis=2)).min(axis=1).max())
+
+
+def layouts(mode: str) -> list[np.ndarray]:
+    """Points of all problems in the plane, without the depot at the centre."""
+    routes = [instance.coordinates[1:] for instance in cvrp.stream(mode, 50)]
+    tours = [instance.coordinates for instance in (*tsp.stream(tsp.ACO_STREAM, mode, 100), *op.stream(mode, 100))]
+    return routes + tours
+
+
+@pytest.mark.parametrize("mode", [*tsp.LAYOUTS, "twice"])
+def test_points_lie_in_the_unit_square_and_no_two_at_the_same_place(mode: str) -> None:
+    for points in layouts(mode):
+        assert points.min() >= 0
+        assert points.max() <= 1
+        assert len(np.unique(points, axis=0)) == len(points)
+
+
+def test_points_of_clusters_are_close_and_points_of_a_grid_keep_their_distance() -> None:
+    spacings = {mode: [spacing(points) for points in layouts(mode)] for mode in (*tsp.LAYOUTS, "twice")}
+    assert max(spacings["clustered"]) < 0.8 < min(spacings["twice"])
+    assert max(spacings["twice"]) < 1.2 < min(spacings["grid"])
+
+
+def test_clusters_have_their_number_and_their_width() -> None:
+    rng = np.random.RandomState(3)
+    uniform = rng.rand(400, 2)
+    uniform[:20] = (np.stack(np.divmod(np.arange(20), 5), axis=1) + 0.5) / 5
+    points = tsp.lay_out("clustered", uniform, rng)
+    away = points - uniform[np.arange(400) % 20]
+    assert np.abs(away).max() < 5 * tsp.CLUSTER_WIDTH
+    assert away.std() == pytest.approx(tsp.CLUSTER_WIDTH, rel=0.1)
+
+
+def test_an_explosion_leaves_a_hole() -> None:
+    holes = {mode: [emptiness(points) for points in layouts(mode)] for mode in ("exploded", "twice")}
+    assert np.median(holes["exploded"]) > 0.2 > np.median(holes["twice"])
+    uniform = np.random.RandomState(5).rand(400, 2)
+    points = tsp.lay_out("exploded", uniform, np.random.RandomState(6))
+    centre = np.random.RandomState(6).uniform(tsp.EXPLOSION_RADIUS, 1 - tsp.EXPLOSION_RADIUS, 2)
+    lengths = np.hypot(*(uniform - centre).T)
+    far = lengths > tsp.EXPLOSION_RADIUS
+    # Points outside keep their places, up to the scale.
+    scale = np.ptp(points[far], axis=0) / np.ptp(uniform[far], axis=0)
+    assert scale[0] == pytest.approx(scale[1])
+    away = (points - points[far][0]) / scale + uniform[far][0] - centre
+    assert away[far] == pytest.approx(uniform[far] - centre)
+    (x, y), (east, north) = away.T, (uniform - centre).T
+    assert x * north - y * east == pytest.approx(0, abs=1e-12)
+    beyond = np.hypot(*away[~far].T) - tsp.EXPLOSION_RADIUS
+    assert beyond.min() > 0
+    assert beyond.mean() == pytest.approx(tsp.EXPLOSION_REACH, rel=0.3)
+
+
+def test_a_grid_has_the_places_of_a_lattice_and_few_distances() -> None:
+    for mode, size, draw in (("grid", 50, cvrp.stream), ("grid", 100, op.stream)):
+        for instance in draw(mode, size):
+            side = 2 * math.ceil(math.sqrt(size / 2))
+            places = instance.coordinates[-size:] * side - 0.5
+            assert np.allclose(places, np.rint(places))
+            # The depot of routes is the centre, and never the place of a customer.
+            assert (instance.distances + np.eye(len(instance))).min() > 0
+            assert len(np.unique(instance.distances.round(9))) < size**2 / 8
+
+
+def test_vehicles_differ_in_their_capacity_alone() -> None:
+    for mode, capacity in cvrp.CAPACITIES.items():
+        for instance in cvrp.stream(mode, 50):
+            assert instance.capacity == capacity != cvrp.CAPACITY
+            assert 1 <= instance.demands[1:].min() <= instance.demands.max() <= cvrp.MAX_DEMAND
+            assert spacing(instance.coordinates[1:]) > 0.75
+
+
+def test_knapsacks_hold_the_named_share_of_all_weights() -> None:
+    correlations = {}
+    for mode, share in mkp.TIGHTNESS.items():
+        instances = mkp.stream(mode, 300)
+        for instance in instances:
+            assert mkp.loads(instance, np.arange(300)) == pytest.approx(np.full(mkp.DIMENSIONS, 1 / share))
+        sums = [(instance.prizes, instance.weights.sum(axis=1)) for instance in instances]
+        correlations[mode] = [np.corrcoef(*pair)[0, 1] for pair in sums]
+    assert min(correlations["correlated"]) > 0.5
+    assert max(np.abs([*correlations["tight"], *correlations["loose"]])) < 0.3
+
+
+def test_three_items_of_a_triplet_fill_a_bin() -> None:
+    for instance in bpp.uniform_stream("triplets", 249):
+        assert instance.items.sum() == 83 * instance.capacity
+        assert instance.items.min() >= 250
+        assert instance.items.max() < 500
+    for instance in bpp.uniform_stream("triplets", 9):
+        halves = (
+            instance.items[[first, *second]].sum() == instance.capacity
+            and any(
+                instance.items[list(third)].sum() == instance.capacity
+                for third in itertools.combinations(sorted({*range(9)} - {first, *second}), 3)
+            )
+            for first, second in ((0, pair) for pair in itertools.combinations(range(1, 9), 2))
+        )
+        assert any(halves)
+
+
+def test_other_bins_have_the_items_of_a_search_or_the_bins_of_other_items() -> None:
+    for instance in bpp.weibull_stream("large_bins", 5000):
+        assert instance.capacity == 150
+        assert instance.items.mean() == pytest.approx(45 * math.gamma(4 / 3), rel=0.03)
+    for instance in (*bpp.weibull_stream("uniform_items", 5000), *bpp.uniform_stream("large_bins", 500)):
+        assert (instance.items.min(), instance.items.max()) == (20, 100)
+        assert instance.items.mean() == pytest.approx(60, rel=0.08)
+    assert {instance.capacity for instance in bpp.weibull_stream("uniform_items", 5000)} == {150}
+    assert {instance.capacity for instance in bpp.uniform_stream("large_bins", 500)} == {500}
+
+
+def test_a_turned_network_has_the_impedance_of_the_opposite_ports_and_a_crowded_one_many_keepouts() -> None:
+    turned, crowded = placements("turned", 100), placements("crowded", 100)
+    opposite = pdn.PORTS - 1 - np.arange(pdn.PORTS)
+    for instance in turned:
+        assert np.array_equal(instance.network.impedance, NETWORK.impedance[opposite][:, opposite])
+    # An instance and its turned copy have the same rewards.
+    instance, ports = turned[0], turned[0].free[:20]
+    copy = pdn.PlacementInstance(NETWORK, int(opposite[instance.probe]), opposite[instance.keepouts])
+    assert pdn.objective(instance, ports) == pytest.approx(pdn.objective(copy, opposite[ports]))
+    assert pdn.objective(instance, ports) != pytest.approx(pdn.objective(copy, ports))
+    assert [len(instance.free) for instance in crowded] == [pdn.PORTS - 41] * streams.OTHERS
+    assert all(instance.network is NETWORK for instance in crowded)
