@@ -650,6 +650,8 @@ def test_an_agent_learns_the_rules_before_it_submits(root: Path) -> None:
         async with in_memory(root) as agent:
             rules = (await agent("describe_problem", problem="sack"))["rules"]
             assert "generator with a fixed seed" in rules[0]
+            # Ten times the 30 s of val, as problem.yaml states no limits of test.
+            assert "300" in rules[1]
             seed = await seed_of(agent)
             clocked = seed.replace("return value", "import time\n    return value + 0 * time.time()")
             assert clocked != seed

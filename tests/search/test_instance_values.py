@@ -13,8 +13,9 @@ from oragent.harness import figures
 from oragent._base.budget import Budget, Spent
 from oragent._base.direction import Direction
 from oragent._base.racing import displayed_metrics
+from oragent.evaluation.named_sets import InstanceSet
 from oragent.evaluation.noise import ProblemNoise, SizeNoise, write_noise
-from oragent.evaluation.problem import Problem
+from oragent.evaluation.problem import LimitSettings, Problem, load_problem
 from oragent.search.archive import Archive
 from oragent.search.candidate import Elite
 from oragent.search.journal import Moment
@@ -26,9 +27,14 @@ from oragent.search.prompting.instance_values import (
     describe_references,
     describe_sizes,
 )
+from oragent.search.prompting.prompt_templates import describe_test_limits
 from oragent.search.prompting.search_summary import budget_left
 from oragent.search.round_context import RoundContext
 from tests.sources import ROOT
+
+
+PROBLEM = load_problem(ROOT / "problems/tsp_aco")
+SIZES: dict[str, tuple[int, ...]] = {"val": (20, 50), "test": (20, 100), "fresh": (200,)}
 
 
 def context(elites: list[Elite], size: int | None = None) -> RoundContext:
@@ -39,11 +45,8 @@ def context(elites: list[Elite], size: int | None = None) -> RoundContext:
         archive=cast(Archive, archive),
         solutions=[],
         moment=SimpleNamespace(findings=[]),
-        settings=SimpleNamespace(problem_size=size),
-        problem=SimpleNamespace(
-            about=SimpleNamespace(sizes={"val": [20, 50], "test": [20, 100], "fresh": [200]}),
-            folder=ROOT / "problems/tsp_aco",
-        ),
+        settings=SimpleNamespace(problem_size=size, limits=LimitSettings()),
+        problem=replace(PROBLEM, about=replace(PROBLEM.about, sizes=SIZES, timeout_s=30, heuristic_s=4)),
     )
     return cast(RoundContext, run)
 
@@ -92,6 +95,15 @@ def test_sizes_of_the_test_set_are_named_unless_one_size_is_searched() -> None:
     assert "20, 50;" in text
     assert "100, 200" in text
     assert describe_sizes(context([], size=20)) == ""
+
+
+def test_time_limits_of_the_test_set_are_its_own_where_the_problem_states_some() -> None:
+    run = context([])
+    assert re.findall(r"\d+", describe_sizes(run).partition("On test")[2]) == ["300", "40"]
+    about = replace(run.problem.about, sets={"test": InstanceSet(timeout_s=60, heuristic_s=21)})
+    own = replace(run.problem, about=about)
+    assert re.findall(r"\d+", describe_test_limits(own, LimitSettings())) == ["60", "21"]
+    assert re.findall(r"\d+", describe_test_limits(own, LimitSettings(heuristic_s=None))) == ["60"]
 
 
 def test_references_of_the_score_are_named_beside_it() -> None:

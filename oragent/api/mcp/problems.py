@@ -21,13 +21,12 @@ from oragent.api.mcp.workplace import Workplace
 from oragent.api.run_documents import describe_listed_problem
 from oragent.authoring import contract, scaffold
 from oragent.evaluation import Evaluation
-from oragent.evaluation.capabilities import HELD_OUT_LIMIT_FACTOR
 from oragent.evaluation.problem import LimitSettings, Problem, list_problems
 from oragent.programs.inspection import find_unseeded
 from oragent.sandbox.isolation.environment import environment_by_hand
 from oragent.search.experiments import CPU_S
 from oragent.search.genetics.variation import child_of_seed
-from oragent.search.prompting.prompt_templates import describe_time_limits
+from oragent.search.prompting.prompt_templates import describe_test_limits, describe_time_limits
 from oragent.search.strategies.submitted import Submission
 
 # Limit of a report on the machine.
@@ -231,10 +230,11 @@ def _describe_problem(problem: Problem, part: str, page: int) -> dict[str, objec
 
 def _list_rules(problem: Problem) -> list[str]:
     """Return the rules for every program, in sentences."""
+    limits = LimitSettings()
     rules = [
         "A function of its arguments alone: no clock, files, network or memory of earlier calls. Random numbers only "
         "from a generator with a fixed seed.",
-        f"{describe_time_limits(problem, LimitSettings())} final_report gives {HELD_OUT_LIMIT_FACTOR:g} times as long.",
+        f"{describe_time_limits(problem, limits)} {describe_test_limits(problem, limits)}",
     ]
     if problem.signature.language == "python":
         rules.append(

@@ -8,10 +8,10 @@ import yaml
 
 from oragent._base.racing import read_instance_values, read_parts, read_references
 from oragent._base.safe_load import load_yaml
-from oragent.evaluation.capabilities import HELD_OUT_LIMIT_FACTOR
 from oragent.evaluation.noise import read_noise
 from oragent.evaluation.problem import Problem
 from oragent.search.candidate import Elite
+from oragent.search.prompting.prompt_templates import describe_test_limits
 from oragent.search.prompting.search_summary import best_elites
 from oragent.search.round_context import RoundContext
 from oragent.search.store import NOISE
@@ -33,7 +33,7 @@ def describe_sizes(run: RoundContext) -> str:
         return ""
     return (
         f"Scored are instances of size {_join(scored)}; the best program is measured later on other instances of these "
-        f"sizes, and of size {_join(later)}. All time limits are {HELD_OUT_LIMIT_FACTOR:g} times as long there."
+        f"sizes, and of size {_join(later)}. {describe_test_limits(run.problem, run.settings.limits)}"
     )
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from oragent._base.protocol import COMPILE_S, Status
 from oragent.evaluation import Evaluation
+from oragent.evaluation.capabilities import HELD_OUT_LIMIT_FACTOR
 from oragent.evaluation.problem import LimitSettings, Problem
 from oragent.llm.dialogue import LETTERS_A_TOKEN
 from oragent.llm.model import Message
@@ -199,6 +200,16 @@ def describe_time_limits(problem: Problem, limits: LimitSettings) -> str:
         f"{text}, and all calls of the function together {function_s:g} of them. Compilation by Numba is not counted: "
         f"another process compiles the program first, for at most {COMPILE_S:g} CPU seconds."
     )
+
+
+def describe_test_limits(problem: Problem, limits: LimitSettings) -> str:
+    """Describe the time limits of an evaluation on ``test``."""
+    whole = problem.make_limits(limits, HELD_OUT_LIMIT_FACTOR, "test").cpu_s
+    function_s = problem.heuristic_s(limits, HELD_OUT_LIMIT_FACTOR, "test")
+    text = f"On test, an evaluation may take {whole:g} CPU seconds"
+    if not function_s or function_s >= whole:
+        return f"{text}."
+    return f"{text}, {function_s:g} of them in the function."
 
 
 def describe_limits(run: RoundContext) -> str:
