@@ -351,7 +351,7 @@ class Engine:
         Raises:
             ProblemError: The budget bounds the work, and the evaluator reports none.
         """
-        self._context.scoring.bound_sleep(seed)
+        self._context.scoring.take_limits(seed)
         self._context.seed_work = self._budget.evaluation_work = read_work(seed.metrics) or 0.0
         if self._budget.bounds.work is not None and not self._context.seed_work:
             name = self._folder.problem.name

@@ -61,6 +61,8 @@ PLACES = "places_seconds"
 START = "start_seconds"
 # Metric with the CPU seconds of the run of an experiment; a replay uses the recorded value.
 SECONDS = "experiment_cpu_seconds"
+# Metric of the harness: number of instances that were done.
+DONE = "instances_done"
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,14 @@ class Subset:
     def choose(cls, sizes: Sequence[int] | None, instances: int | str | None, practice: bool) -> "Subset":
         """Return the subset that a user names; None or empty means everything."""
         return cls(tuple(sizes or ()), "" if instances is None else str(instances), PRACTICE if practice else TRAIN)
+
+    @property
+    def count(self) -> int | None:
+        """Number of instances of each size; None means all of the set."""
+        if not self.instances:
+            return None
+        low, _, high = self.instances.rpartition(":")
+        return int(high) - int(low or 0)
 
     @property
     def arguments(self) -> tuple[str, ...]:
@@ -370,7 +380,7 @@ def _size_result(size: int | None, evaluation: Evaluation) -> SizeResult:
         size,
         evaluation.status,
         evaluation.score,
-        _as_count(metrics.get("instances_done")),
+        _as_count(metrics.get(DONE)),
         _as_count(metrics.get("heuristic_calls")),
         _as_seconds(metrics.get("heuristic_seconds")),
         _as_seconds(metrics.get(SECONDS)) or evaluation.cpu_s,

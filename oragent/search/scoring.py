@@ -49,7 +49,7 @@ from oragent.search.candidate import Candidate, Elite
 from oragent.search.coarse_times import round_coarsely
 from oragent.search.config import Config
 from oragent.search.evaluation_key import EvaluationKey, EvaluationKind, impure_text, screened_text
-from oragent.search.experiments import SECONDS, Subset
+from oragent.search.experiments import DONE, SECONDS, Subset
 from oragent.search.protected_sets import find_loss
 from oragent.search.screening import race_result, terms_of, too_near
 from oragent.search.store import Store
@@ -120,9 +120,9 @@ class Scoring:
         self._problem, self._root, self._config = problem, root, config
         self._store, self._pool, self._clock, self.tell = store, pool, clock, tell
         self._limits, self._offers = problem.make_limits(config.limits), offers
-        self._options = evaluator_arguments(
-            problem, config.limits, offers, device=config.device, protocol=config.protocol
-        )
+        self._options = self._make_options()
+        # Number of instances of a scored evaluation, all sizes together; None if unknown.
+        self._scored_instances: int | None = None
         self._protected = {name: plan_job(problem, root, config, offers, name) for name in problem.about.protect}
         lead = problem.about.work.lead
         self._more_work = plan_job(problem, root, config, offers, work=lead) if lead > 1 else None
@@ -151,10 +151,29 @@ class Scoring:
         self.keeps_arrays = KEEP in offers and has_own_set and problem.signature.language == "python"
         self._flying: dict[EvaluationKey, asyncio.Task[Evaluation]] = {}
 
-    def bound_sleep(self, seed: Evaluation) -> None:
-        """Limit the time that programs may sleep without using a CPU, based on the seed's wall time."""
+    def take_limits(self, seed: Evaluation) -> None:
+        """Take limits from the evaluation of the seed.
+
+        Programs may sleep without using a CPU for a multiple of the seed's wall time. The time limits of an experiment
+        are in proportion to its instances if it has more of them than a score.
+        """
         idle_s = min(self._limits.idle_s, max(MIN_SLEEP_S, SLEEP_FACTOR * seed.wall_s))
         self._limits = replace(self._limits, idle_s=idle_s)
+        count = seed.metrics.get(DONE)
+        self._scored_instances = count if type(count) is int else None
+
+    def _make_options(self, patience: float = 1.0) -> tuple[str, ...]:
+        limits, device, protocol = self._config.limits, self._config.device, self._config.protocol
+        return evaluator_arguments(
+            self._problem, limits, self._offers, patience=patience, device=device, protocol=protocol
+        )
+
+    def _patience_for(self, subset: Subset, size: int | None) -> float:
+        """Return the factor on the time limits for a number of practice instances; 1 if a score has as many."""
+        sizes = (size,) if size is not None else subset.sizes or self._problem.about.sizes.get("val", ())
+        if subset.mode != PRACTICE or subset.count is None or not self._scored_instances:
+            return 1.0
+        return max(1.0, subset.count * len(sizes) / self._scored_instances)
 
     def fingerprint(self, source: str) -> str:
         """Return the key of a program; equal programs have equal keys and are scored once."""
@@ -180,15 +199,16 @@ class Scoring:
         if inspected.problem:
             return self.reject(source, inspected.problem)
         mode, size, few = "train" if self._least else None, self._least, self._few
-        terms = " ".join(few)
+        terms, patience = " ".join(few), 1.0
         if self.practice is not None:
             mode, size, few = PRACTICE, None, (f"{INSTANCES}={self.practice}",)
             terms = f"{PRACTICE} {self.practice}"
+            patience = self._patience_for(Subset((), str(self.practice), PRACTICE), self._config.problem_size)
         key = EvaluationKey(inspected.fingerprint, EvaluationKind.PROBE, terms, observer)
         # What a program learns on val must not reach others.
         keeps = self.keeps_arrays and KEPT in source
         probed = await self._evaluate_once(
-            key, source, seen, *few, mode=mode, size=size, observer=observer, keeps_arrays=keeps
+            key, source, seen, *few, mode=mode, size=size, observer=observer, keeps_arrays=keeps, patience=patience
         )
         return ScoredProgram(str(key), probed)
 
@@ -204,11 +224,12 @@ class Scoring:
         inspected = await self._inspect(source)
         if inspected.problem:
             return Evaluation(Status.REJECTED, message=inspected.problem)
-        limit = min(self._limits.cpu_s, cpu_s)
+        patience = self._patience_for(subset, size)
+        limit = min(patience * self._limits.cpu_s, cpu_s)
         instances = f"{subset.instances} of seed {subset.seed}" if subset.seed else subset.instances
         key = EvaluationKey.of_experiment(inspected.fingerprint, size, instances, observer, subset.mode)
         limits = replace(self._limits, cpu_s=limit)
-        text, options = self._with_arrays(source), (*self._options, *subset.arguments)
+        text, options = self._with_arrays(source), (*self._make_options(patience), *subset.arguments)
         job = self._problem.make_job(text, self._root, limits, subset.mode, size, options, observer)
         job = share_compiled(job, self._offers)
         while (stored := self._store.evaluation(key) or self._store.evaluation(key.within(limit))) is None:
@@ -431,12 +452,14 @@ class Scoring:
         observer: str = "",
         cpu_s: float | None = None,
         keeps_arrays: bool = False,
+        patience: float = 1.0,
     ) -> Evaluation:
         if (stored := self._store.evaluation(key)) is not None:
             return stored
-        limits = self._limits if cpu_s is None else replace(self._limits, cpu_s=cpu_s)
+        limits = replace(self._limits, cpu_s=patience * self._limits.cpu_s if cpu_s is None else cpu_s)
         text, size = self._with_arrays(source), size or self._config.problem_size
-        job = self._problem.make_job(text, self._root, limits, mode, size, (*self._options, *options), observer)
+        arguments = (*self._make_options(patience), *options)
+        job = self._problem.make_job(text, self._root, limits, mode, size, arguments, observer)
         return await self._run_job(key, replace(job, keeps_arrays=keeps_arrays), seen)
 
     async def _run_job(self, key: EvaluationKey, job: Job, seen: Seen) -> Evaluation:

@@ -465,6 +465,43 @@ def test_an_amount_of_work_is_set_to_fit_the_time_limit_before_the_program_is_sc
     assert not any("SCALE = 30 " in source for source in scored_programs)
 
 
+def limited(job: Job) -> Evaluation:
+    """Take SCALE / 10 s for the six instances of ``val``, three of each size, and end at the limit of the function."""
+    evaluation = scored(job)
+    scale = int(job.source.partition("SCALE = ")[2].split()[0]) if "SCALE = " in job.source else 1
+    options = dict(argument.split("=") for argument in job.arguments)
+    count = 2 * int(options["--instances"]) if job.mode == "practice" else 6
+    seconds, limit = scale / 10 * count / 6, float(options["--heuristic_s"])
+    metrics = {"heuristic_seconds": min(seconds, limit), "instances_done": count, "limit": limit}
+    if seconds > limit:
+        return Evaluation(Status.TIMEOUT, metrics=metrics, cpu_s=limit)
+    return replace(evaluation, metrics=metrics, cpu_s=seconds)
+
+
+@pytest.mark.parametrize("line", ["", "SWEEP: SCALE=25,33", "SWEEP: SHIFT=1,2"])
+def test_a_program_fills_its_limit_where_practice_has_more_instances_than_a_score(begun, line: str) -> None:
+    program = SCALED.replace("SCALE = 3  # param: SCALE = 3, 1..40", "SCALE = 30  # param: SCALE work")
+    program = f"SHIFT = 0  # param: SHIFT = 0, 0..3\n{program.replace('* SCALE', '* SCALE + SHIFT')}"
+    reply = f"PROGRAM: scaled\nIDEA: Scale it.\n{line}\n```python\n{program}```"
+    probe = f"PROBE: look\n```python\n{program.replace('SCALE = 30', 'SCALE = 18')}```"
+    folder = begun(*ACTIONS, "budget.model_calls=2", "limits.heuristic_s=2")
+    about = replace(folder.problem.about, sizes={"val": [20, 50]})
+    folder = replace(folder, problem=replace(folder.problem, about=about))
+    jobs: list[Job] = []
+    offers = PRACTICE | {"--heuristic_s"}
+    search(folder, Players(idea=[probe, reply]), run=lambda job: jobs.append(job) or limited(job), offers=offers)
+    with Store(folder.database, readonly=True) as store:
+        programs = [record.candidate for record in store.records(1)]
+    looked, filled = (candidate.evaluation for candidate in programs)
+    # As long for an instance as when it is scored, on 16 instances in place of six.
+    assert looked.status is filled.status is Status.OK
+    assert looked.metrics["heuristic_seconds"] == pytest.approx(1.8 * 16 / 6)
+    assert 1.7 <= filled.metrics["heuristic_seconds"] <= 1.8
+    assert filled.metrics["limit"] == 2
+    calibrated = [job for job in jobs if job.mode == "practice" and "--instances=3" in job.arguments]
+    assert calibrated if "SHIFT" not in line else jobs
+
+
 def test_the_setting_that_is_scored_is_listed_although_others_scored_better(begun) -> None:
     values = ",".join(map(str, (25, *range(31, 31 + 2 * MAX_SETTINGS))))
     program = SCALED.replace("SCALE = 3", "SCALE = 30")

@@ -32,7 +32,6 @@ from oragent.search.prompting.search_summary import budget_left
 from oragent.search.round_context import RoundContext
 from tests.sources import ROOT
 
-
 PROBLEM = load_problem(ROOT / "problems/tsp_aco")
 SIZES: dict[str, tuple[int, ...]] = {"val": (20, 50), "test": (20, 100), "fresh": (200,)}
 

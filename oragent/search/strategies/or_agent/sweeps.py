@@ -173,8 +173,14 @@ async def calibrate_work(run: RoundContext, source: str) -> Calibration:
     if not is_possible or work_parameter(source) is None or run.experiments.cpu_s_left < MIN_S:
         return Calibration(source)
 
+    practice = run.experiments.instances
+    sizes = practice.sizes or run.problem.about.sizes.get("val", ())
+    # The time of as many instances as a score has is known well enough.
+    count = min(practice.count or 1, max((planned or 0) // max(len(sizes), 1), 1))
+    subset = replace(practice, instances=str(count))
+
     async def measure(text: str) -> ProbeResult:
-        return await run.experiments.probe_train(text, run.experiments.instances)
+        return await run.experiments.probe_train(text, subset)
 
     try:
         return await calibrate(measure, source, limit_s or 0.0, planned or 0)
