@@ -76,8 +76,8 @@ class ForeignTask:
     call_s: float | None = None
 
 
-def read_task(task: Path) -> ForeignTask:
-    """Recognise the layout of a task's folder and read its parts.
+def read_task(task: Path, seed: Path | None = None) -> ForeignTask:
+    """Recognise the layout of a task's folder and read its parts; ``seed`` takes the place of its program.
 
     Raises:
         ProblemError: The folder has none of the layouts, or a part cannot be read.
@@ -89,7 +89,7 @@ def read_task(task: Path) -> ForeignTask:
     if (task / "config.py").is_file():
         return _read_co_bench(task)
     if (task / HEURIGYM).is_file():
-        return _read_heurigym(task)
+        return _read_heurigym(task, seed)
     if (task / "evaluation.py").is_file():
         return _read_class(task, "LLM4AD", "evaluation.py")
     for folder in ("", "src/"):
@@ -177,15 +177,20 @@ def _read_co_bench(task: Path) -> ForeignTask:
     )
 
 
-def _read_heurigym(task: Path) -> ForeignTask:
-    for name in ("README.md", "program/verifier.py", "program/solver.py"):
+def _read_heurigym(task: Path, seed: Path | None) -> ForeignTask:
+    lacking = f"{task} cannot be imported as a task of HeuriGym: it lacks"
+    for name in ("README.md", "program/verifier.py"):
         if not (task / name).is_file():
-            raise ProblemError(f"{task} cannot be imported as a task of HeuriGym: it lacks {name}; write it first")
-    scorer, seed = read_source(task / HEURIGYM), read_source(task / "program/solver.py")
+            raise ProblemError(f"{lacking} {name}; write it first")
+    program = seed or task / "program/solver.py"
+    if not program.is_file():
+        raise ProblemError(f"{lacking} program/solver.py; write it first, or name a program with --seed FILE")
+    scorer = read_source(task / HEURIGYM)
     baseline = task / "baseline" / "baseline.json"
     direction = "maximize" if baseline.is_file() else "minimize"
     text = read_source(task / "README.md").strip()
-    return ForeignTask("HeuriGym", "files", "program/solver.py", seed, HEURIGYM, scorer, "solve", text, direction)
+    source = read_source(program)
+    return ForeignTask("HeuriGym", "files", "program/solver.py", source, HEURIGYM, scorer, "solve", text, direction)
 
 
 def _read_alphaevolve(task: Path, folder: str) -> ForeignTask:

@@ -165,7 +165,7 @@ def import_task(
     name = name or re.sub(r"\W+", "_", task.name)
     if not NAME.fullmatch(name):
         raise ProblemError(f"{name!r} is not a name for a problem: give one with --name, of letters, digits and _")
-    layout = read_task(task)
+    layout = read_task(task, seed)
     if seed is not None:
         layout = replace(layout, seed=read_source(seed))
     config = _read_config(task)
@@ -200,6 +200,9 @@ def import_task(
     if trial.status == "forgeable":
         about["forgeable"], settings["is_isolated"] = True, False
     settings["callbacks"] = trial.callbacks
+    if layout.kind == "callable" and trial.status in ("isolated", "forgeable"):
+        _write_settings(folder, layout, about, settings | {"has_other_data": True})
+        settings["has_other_data"] = _draws_other_data(folder, trial) or None
     limit = _adjust_limit(about["timeout_s"], trial)
     if limit > about["timeout_s"]:
         omitted.append(f"limit of {about['timeout_s']:g} s: {limit:g} s, as calls of another process take time")
@@ -218,6 +221,7 @@ def import_task(
         f"{program} as heuristic.py: {function} evolves{part if blocks else '; without markers all of it may change'}",
         f"{layout.evaluator} of {layout.framework}, unchanged, by eval.py; {scored[layout.kind]}, {better} is better",
         *(f"{axis}: an axis of the archive, with bins from the first candidates" for axis in axes),
+        *(["mode test: the evaluator draws other data, with other seeds"] if settings.get("has_other_data") else []),
         *(
             f"{name}: a function of the evaluator that programs can call, with any arguments"
             for name in trial.callbacks
@@ -313,6 +317,15 @@ def try_seed(folder: Path) -> SeedTrial:
     if shared.status is not Status.OK:
         return replace(trial_of_seed, status="refused", reason=_describe_failure(shared))
     return replace(trial_of_seed, reason=reason, callbacks=())
+
+
+def _draws_other_data(folder: Path, trial: SeedTrial) -> bool:
+    """Return True if the seed has another score in mode ``test``, in which the evaluator sets other random seeds."""
+    problem = load_problem(folder)
+    limits = problem.make_limits(LimitSettings(timeout_s=min(PATIENCE * problem.about.timeout_s, MAX_TRIAL_S)))
+    with EvaluationRunner() as run:
+        evaluation = run(problem.make_job(problem.seed, folder, limits, mode="test"))
+    return evaluation.status is Status.OK and evaluation.score != trial.score
 
 
 def _explain_difference(

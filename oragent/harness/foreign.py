@@ -46,6 +46,8 @@ VERDICTS = ("runs_successfully", "validity")
 HIDDEN = ("private", "extra_data", "text_feedback", "public")
 # Maximum number of bytes of an output file.
 MAX_OUTPUT = 64 << 20
+# Number that is added to the seeds of a task in mode ``test``.
+OTHER_DATA = 1_000_003
 # Settings of LLM4AD that change the text of programs.
 CHANGES = ("use_numba_accelerate", "use_protected_div", "random_seed")
 
@@ -81,6 +83,7 @@ class TaskSettings:
         callbacks: Names of functions that the evaluator passes on purpose. The candidate can call them with any
             arguments.
         is_isolated: False if the candidate runs in the evaluator's process and can forge its score.
+        has_other_data: True if mode ``test`` gives the evaluator other data, drawn with other seeds.
     """
 
     kind: Kind
@@ -93,6 +96,7 @@ class TaskSettings:
     call_s: float | None = None
     callbacks: tuple[str, ...] = ()
     is_isolated: bool = True
+    has_other_data: bool = False
 
 
 @dataclass(frozen=True)
@@ -151,7 +155,8 @@ def score_task(**settings: Any) -> NoReturn:
 
 
 def _list_modes(task: TaskSettings, folder: Path) -> tuple[str, ...]:
-    has_test = task.kind is Kind.CASES or (task.kind is Kind.FILES and (folder / DATASET / EVAL).is_dir())
+    has_eval = task.kind is Kind.FILES and (folder / DATASET / EVAL).is_dir()
+    has_test = task.kind is Kind.CASES or task.has_other_data or has_eval
     return ("train", "val", "test") if has_test else ("train", "val")
 
 
@@ -177,6 +182,8 @@ def _evaluate(task: TaskSettings, folder: Path, arguments: Arguments, guest: Gue
 def _compute_metrics(task: TaskSettings, folder: Path, program: _Program) -> Mapping[str, Any]:
     random.seed(0)
     np.random.seed(0)
+    if task.has_other_data and program.mode == "test":
+        _change_seeds()
     evaluator = folder / task.evaluator
     install_substitutes(folder)
     sys.path[:0] = [str(evaluator.parent), str(folder)]
@@ -186,6 +193,24 @@ def _compute_metrics(task: TaskSettings, folder: Path, program: _Program) -> Map
     module = load_module(f"{PACKAGE}.{evaluator.stem}", evaluator)
     sys.modules.setdefault(evaluator.stem, module)
     return KINDS[task.kind](task, module, program)
+
+
+def _change_seeds() -> None:
+    """Make the seeds that the task sets other ones, so that it draws other data."""
+
+    def change(function: Callable[..., Any]) -> Callable[..., Any]:
+        def seeded(*arguments: Any, **options: Any) -> Any:
+            options = {name: _change_seed(value) for name, value in options.items()}
+            return function(*map(_change_seed, arguments), **options)
+
+        return seeded
+
+    random.seed, np.random.seed = change(random.seed), change(np.random.seed)
+    np.random.default_rng = change(np.random.default_rng)
+
+
+def _change_seed(value: Any) -> Any:
+    return value + OTHER_DATA if isinstance(value, int) and not isinstance(value, bool) else value
 
 
 def _score_callable(task: TaskSettings, module: types.ModuleType, program: _Program) -> Mapping[str, Any]:

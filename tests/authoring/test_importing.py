@@ -1,8 +1,10 @@
 """Tasks for other frameworks become problems: imported, checked, searched; what has no place here is said."""
 
+import random
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
 
@@ -13,6 +15,7 @@ from oragent.authoring import Level, check_problem, importing
 from oragent.authoring.importing import find_tasks, import_suite, import_task
 from oragent.evaluation import EvaluationRunner
 from oragent.evaluation.problem import LimitSettings, load_problem
+from oragent.harness.foreign import OTHER_DATA
 from oragent.search.config import build_config
 from oragent.search.folder import make_folder
 from oragent.search.genetics.variation import child_of_seed
@@ -331,3 +334,51 @@ def test_a_seed_with_another_score_in_its_own_process_is_not_called_isolated(
     assert made.trial.status == status
     assert word in made.trial.reason
     assert load_problem(made.folder).is_guarded == (status == "noisy")
+
+
+DRAWN = '''
+import random
+import numpy as np
+from llm4ad.base import Evaluation
+
+template_program = """
+def weigh(value):
+    return value
+"""
+task_description = "Weigh."
+
+
+class Weigh(Evaluation):
+    def __init__(self, timeout_seconds=20):
+        super().__init__(template_program=template_program, timeout_seconds=timeout_seconds)
+        @SEEDED@
+
+    def evaluate_program(self, program_str, callable_func):
+        return sum(callable_func(value) for value in self.values)
+'''
+DRAWS = {
+    "np.random.seed(2024); self.values = np.random.rand(3).tolist()": lambda seed: (
+        np.random.RandomState(seed).rand(3).tolist()
+    ),
+    "self.values = np.random.default_rng(seed=2024).random(3).tolist()": lambda seed: (
+        np.random.default_rng(seed).random(3).tolist()
+    ),
+    "random.seed(2024); self.values = [random.random()]": lambda seed: [random.Random(seed).random()],
+    "self.values = [1.0, 2.0]": None,
+}
+
+
+@pytest.mark.parametrize("seeded", DRAWS)
+def test_generated_data_have_a_test_set_of_other_seeds(seeded: str, tmp_path: Path) -> None:
+    folder = tmp_path / "weigh"
+    folder.mkdir()
+    (folder / "evaluation.py").write_text(DRAWN.replace("@SEEDED@", seeded))
+    made = import_task(folder, tmp_path / "problems")
+    assert made.trial.status == "isolated"
+    held_out = oragent.evaluate(made.folder, mode="test")
+    if (draw := DRAWS[seeded]) is None:
+        # Data that do not depend on these seeds are no held-out set.
+        assert held_out.score is None
+    else:
+        assert (made.trial.score, held_out.score) == (sum(draw(2024)), sum(draw(2024 + OTHER_DATA)))
+        assert oragent.evaluate(made.folder).score == made.trial.score

@@ -93,6 +93,14 @@ def test_a_task_of_heurigym_has_the_mean_cost_without_experts(heurigym: Path, tm
     assert oragent.evaluate(made.folder, wrong).score is None
 
 
+def test_a_task_of_heurigym_without_a_program_needs_one(heurigym: Path, tmp_path: Path) -> None:
+    seed = (heurigym / "program/solver.py").rename(tmp_path / "mine.py")
+    with pytest.raises(ProblemError, match="--seed"):
+        import_task(heurigym, tmp_path / "problems")
+    made = import_task(heurigym, tmp_path / "problems", seed=seed, is_tried=False)
+    assert load_problem(made.folder).seed == (made.folder / "task/program/solver.py").read_text() == SOLVER
+
+
 @pytest.mark.slow
 def test_the_index_of_heurigym_joins_quality_and_yield(heurigym: Path, tmp_path: Path) -> None:
     (heurigym / "baseline").mkdir()
