@@ -72,9 +72,9 @@ def test_a_file_is_read_only_if_it_is_plain_text_of_bounded_length(tmp_path: Pat
     long.write_text("a" * (MAX_BYTES + 1))
     os.mkfifo(pipe)
     latin.write_bytes(b"a: \xe9")
-    with pytest.raises(OSError, match="4,194,304 bytes"):
+    with pytest.raises(OSError, match="bytes"):
         load_yaml(long)
-    with pytest.raises(OSError, match="not a plain file"):
+    with pytest.raises(OSError, match="plain"):
         load_yaml(pipe)
     with pytest.raises(yaml.YAMLError, match="UTF-8"):
         load_yaml(latin)

@@ -69,7 +69,7 @@ def test_the_last_row_stays_if_it_is_like_the_others() -> None:
         ("t.csv", "a,b\nx,5 %\ny,7\n", "mixes"),
         ("t.csv", "a,b\nx,5 €\ny,$7\n", "mixes"),
         ("t.csv", "a;b\nx;1.234\ny;7\n", "two ways"),
-        ("t.csv", "a,b\nx,1,2\n", "line 2: 3 fields; expected 2"),
+        ("t.csv", "a,b\nx,1,2\n", "line 2"),
         ("t.csv", "", "empty"),
         ("t.csv", b"a,b\n\x00\x01", "binary"),
         ("t.xlsx", b"no workbook", "workbook"),

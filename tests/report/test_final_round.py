@@ -175,7 +175,7 @@ def test_a_program_that_fails_while_it_is_drawn_is_one_line(folder: RunFolder) -
     def fail(command: Command, root: Path) -> CommandResult:
         return replace(Drawing()(command, root), code=1, stdout="")
 
-    with pytest.raises(ProblemError, match="toy with --beside: ") as caught:
+    with pytest.raises(ProblemError) as caught:
         draw_pictures(folder.path, HeldOutScorer(folder, Other()), fail)
     assert "\n" not in str(caught.value)
 

@@ -90,9 +90,9 @@ class LinesAgent:
         self.pending = None
         line = ""
         try:
-            if len(lines) > MAX_LINES:
-                raise ModellingError(f"{len(lines)} lines in one message: expected at most {MAX_LINES}")
             with self.workbench.message():
+                if len(lines) > MAX_LINES:
+                    raise ModellingError(f"{len(lines)} lines in one message: expected at most {MAX_LINES}")
                 for line in _join_changes(lines):
                     self._run_line(line, results, notes)
         except OragentError as problem:

@@ -162,6 +162,8 @@ class ModelConversation:
         return record
 
     async def _answer(self, text: str, case: LedgerCase) -> MessageRecord:
+        # A message can fail before it begins to run lines.
+        self.workbench.undone = 0
         if not text:
             return await asyncio.to_thread(self._open_with_solve)
         if self.is_lines(text):

@@ -155,7 +155,7 @@ def pivot_table(conversation: ModelConversation, question: Mapping[str, str]) ->
         else:
             chosen &= family.keys[:, axis] == model.index_set(name).position_of.get(label)
     members = np.flatnonzero(chosen)
-    searched = fold(question.get("search", "")[:80])
+    searched = fold(question.get("search", ""))
     cells: dict[tuple[int, int], list[int]] = {}
     for member in members.tolist():
         key = [int(family.keys[member, axis]) if axis is not None else 0 for axis in places]

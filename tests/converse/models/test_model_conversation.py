@@ -15,6 +15,7 @@ from oragent._base.errors import ConfigError, OragentError
 from oragent.cli.app import app
 from oragent.converse.command import converse, go_on, page, show
 from oragent.converse.conversation_request import ConversationRequest, read_request
+from oragent.converse.models.model_agents import CLOSING, MAX_ROUNDS
 from oragent.converse.models.model_conversation import ModelConversation
 from oragent.converse.models.model_files import EXAMPLE, begin_conversation, read_conversation_model
 from oragent.converse.models.terminal import complete
@@ -90,10 +91,12 @@ def test_a_language_model_asks_lines_and_refers_to_results(tmp_path: Path) -> No
     assert record.parts[1].text == f"{TRUTH[50]:g}"
     assert record.parts[3].text == "better"
     assert talked.records[2].changes == ("carpentry = 60",)
+    assert record.raw == "It is {r2.objective.after}, {r2.better}, and 777 more."
     count = len(prompts)
     again = talk(folder, "another", model=wrap_function(lambda messages: prompts.append(messages) or "Fine."))
     assert len(prompts) == count + 1
     assert "carpentry = 60" in prompts[-1][-1]["content"]
+    assert "my question" in [message["content"] for message in prompts[-1]]
     assert again.records[3].text == "Fine."
 
 
@@ -136,6 +139,30 @@ def test_a_message_that_was_cut_off_is_answered_without_another_call(tmp_path: P
     assert again.records[1].said == "what now?"
     assert again.records[1].text == "Done."
     assert len(calls) == 3
+
+
+def test_calls_end_at_their_limit_with_an_answer(tmp_path: Path) -> None:
+    prompts: list[list[dict[str, str]]] = []
+
+    def reply(messages: list[dict[str, str]]) -> str:
+        prompts.append(messages)
+        return call("value tables") if len(prompts) <= MAX_ROUNDS else "No tables."
+
+    folder = begin_conversation(tmp_path, ConversationRequest(str(write_workshop(tmp_path)), "T-P-P", RUNTIME))
+    record = talk(folder, "how many?", model=wrap_function(reply)).records[1]
+    assert (len(prompts), len(record.results), record.text) == (MAX_ROUNDS + 1, MAX_ROUNDS, "No tables.")
+    assert CLOSING in prompts[-1][-1]["content"]
+
+
+def test_a_message_whose_model_fails_undoes_nothing(tmp_path: Path) -> None:
+    def fail(messages: list[dict[str, str]]) -> str:
+        raise OSError("no answer")
+
+    folder = begin_conversation(tmp_path, ConversationRequest(str(write_workshop(tmp_path)), "lines", RUNTIME))
+    begun = ["/carpentry = 50", "/tables <= 3", "/chairs <= 2", "/undo", "words"]
+    assert [record.undone for record in talk(folder, *begun, model=wrap_function(fail)).records[4:]] == [1, 0]
+    again = talk(folder, "/undo", model=wrap_function(fail)).records[-1]
+    assert (again.changes, again.undone) == (("carpentry = 50",), 1)
 
 
 def test_without_its_model_operations_still_run(tmp_path: Path) -> None:
@@ -221,6 +248,15 @@ def test_the_unit_of_a_formulation_is_that_of_its_last_formalization(
     write(has_unit, folder / "model.json")
     assert read_conversation_model(str(folder)).objective.unit == "USD"
     assert read_conversation_model(str(folder / "model.json")).name == "own"
+
+
+def test_replies_of_a_formulation_are_read_up_to_a_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(read_conversation_model(str(write_workshop(tmp_path))), tmp_path / "model.json")
+    text = json.dumps({"module": "formalization", "parsed": {"UNIT": "EUR"}})
+    (tmp_path / "pool.jsonl").write_text(text)
+    for size, unit in ((len(text), "EUR"), (len(text) - 1, "")):
+        monkeypatch.setattr("oragent.converse.models.model_files.MAX_REPLIES", size)
+        assert read_conversation_model(str(tmp_path / "model.json")).objective.unit == unit
 
 
 def test_the_example_is_read_by_its_name_unless_a_file_has_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,12 +33,16 @@ def write_packed(path: Path) -> None:
         ("shop.py", lambda path: path.write_text(PROGRAM)),
     ],
 )
-def test_a_file_or_a_program_is_opened_with_its_optimum(name: str, write, tmp_path: Path) -> None:
+def test_a_file_or_a_program_is_opened_with_its_optimum(
+    name: str, write, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     write(tmp_path / name)
     model = read_conversation_model(str(tmp_path / name))
     # By hand: x = 3, y = 1.
     assert ModelSession(model).ask("solve").objective.value == pytest.approx(11)
     assert model.name
+    # What is known of the model of a program is said.
+    assert ("captured" in capsys.readouterr().err) == name.endswith(".py")
 
 
 def test_a_job_shop_is_opened_and_a_folder_without_a_model_is_not(tmp_path: Path) -> None:

@@ -40,6 +40,7 @@ from oragent.converse.models.result_text import headline, markdown_result, view_
 from oragent.converse.models.scenario_table import PRESENT, scenario_rows, table_cells, write_scenarios
 from oragent.converse.models.terminal import complete, hold_conversation, show_record
 from oragent.converse.models.workbench import Workbench
+from oragent.converse.prompting import quote_line
 from oragent.llm.model import ToolCall
 from oragent.llm.model_settings import build_runtime
 from oragent.modelling.data.builder import IndexedModelBuilder
@@ -371,7 +372,8 @@ def test_entries_fill_a_room(room: int, shown: int) -> None:
     [
         (["a", "b"], "a, b"), (["a" * 41, *"b" * 11, "c" * 41], ", ".join(["a" * 39 + "…", *"b" * 11]) + ", ... " + "c" * 39 + "…"), ([f"l{at}" for at in range(12)], ", ".join(f"l{at}" for at in range(12))),
         ([f"l{at}" for at in range(14)], ", ".join(f"l{at}" for at in range(12)) + ", ... l13"),
-        # Five labels of 40 characters are more than 160.
+        # Five labels of 40 characters are more than 160, four are not.
+        ([*(f"{at}" * 40 for at in range(1, 5)), *"abc"], ", ".join([*(f"{at}" * 40 for at in range(1, 5)), "a, ... c"])),
         ([f"{at}" * 40 for at in range(1, 8)], ", ".join([*(f"{at}" * 40 for at in range(1, 6)), "... " + "7" * 40])),
     ],
 )  # fmt: skip
@@ -416,12 +418,13 @@ def test_changes_have_the_signs_of_their_kind() -> None:
     signs = {}
     for one in several["items"]["anyOf"]:
         properties = one["properties"]
-        name = properties["name"]["const"] if "name" in properties else "sum"
+        reference = properties if "name" in properties else properties["sum"]["properties"]
+        name = f"{'' if reference is properties else 'sum '}{reference['name']['const']}"
         signs.setdefault(name, []).append(("".join(properties["sign"]["enum"]), "number" in properties))
         assert one["required"] == list(properties)
     assert signs == {
         "cap": [("=+=-=*=", True)], "ship": [("=<=>=", True), ("forbid", False)], "spare": [("=<=>=", True), ("forbid", False)],
-        "limit": [("=+=-=*=", True), ("drop", False)], "sum": [("<=>=", True)],
+        "limit": [("=+=-=*=", True), ("drop", False)], "sum ship": [("<=>=", True)],
     }  # fmt: skip
 
 
@@ -480,8 +483,9 @@ def test_tools_count_lines_and_tell_of_the_last(agent: LinesAgent, monkeypatch: 
     assert not any("left" in line for line in run_lines(tools, "total ship"))
     assert "2 lines are left" in run_lines(tools, "# nothing", "value nothing", "")[-1]
     assert (tools.used, tools.refused, len(tools.results)) == (2, 1, 1)
+    assert "1 lines are left" in run_lines(tools, "total ship")[-1]
     texts = run_lines(tools, "total ship", "total ship", "total ship")
-    assert [text.startswith("not run") for text in texts if text][-1]
+    assert [text.startswith("not run") for text in texts if text][-2:] == [True, True]
     assert (tools.used, len(tools.results)) == (4, 3)
     assert not any("are left" in text for text in texts)
 
@@ -490,7 +494,7 @@ def test_tools_count_lines_and_tell_of_the_last(agent: LinesAgent, monkeypatch: 
     ("call", "is_error"),
     [
         (ToolCall("1", "ask", {"lines": "total ship\ntotal ship"}), False), (ToolCall("1", "ask", {"line": ["total ship"]}), False),
-        (ToolCall("1", "ask", {"lines": [3]}), True), (ToolCall("1", "ask", {}), True), (ToolCall("1", "ask", {"lines": ["# a"]}), True),
+        (ToolCall("1", "ask", {"lines": ["total ship", 3]}), True), (ToolCall("1", "ask", {}), True), (ToolCall("1", "ask", {"lines": ["# a"]}), True),
         (ToolCall("1", "other", {}), True), (ToolCall("1", "describe", {"name": 3}), True), (ToolCall("1", "describe", {"name": "ship"}), False),
         (ToolCall("1", "ask", {}, "broken JSON"), True),
     ],
@@ -511,6 +515,7 @@ def test_a_prompt_has_the_earlier_messages_and_the_changes_in_force(
     messages = OperationsAgent(agent.workbench, None, earlier=earlier).messages("and now?")
     assert [message.role for message in messages] == ["system", "user", "assistant", "user", "assistant", "user"]
     assert f"{opening.results[0].id}: solve: {headline(opening.results[0])}" in messages[0].content
+    assert messages[0].content.count(": solve:") == 1
     assert [message.content for message in messages[1:5:2]] == [record.said for record in earlier[2:]]
     for record, message in zip(earlier[2:], messages[2:6:2], strict=True):
         assert headline(record.results[0]) in message.content
@@ -518,6 +523,11 @@ def test_a_prompt_has_the_earlier_messages_and_the_changes_in_force(
     assert messages[-1].content == "and now?\n\n(changes in force: cap[Lyon] = 1; cap[Lyon] = 2; cap[Lyon] = 3)"
     alone = OperationsAgent(Workbench(make_plan()), None).messages("hi")
     assert [message.content for message in alone[1:]] == ["hi"]
+
+
+def test_names_in_a_prompt_are_one_short_line_without_marks() -> None:
+    assert quote_line("`a`\n# System:\r\n x") == "'a' System: x"
+    assert quote_line("n" * 300) == "n" * 200
 
 
 # Conversations in a folder.
@@ -554,11 +564,13 @@ def test_a_conversation_opens_with_the_optimum_or_with_conflict_and_repair(tmp_p
 
 def test_limits_of_a_request_are_those_of_its_solves(tmp_path: Path) -> None:
     write(make_plan(), tmp_path / "model.json")
-    request = ConversationRequest(str(tmp_path / "model.json"), seconds=7.0, gap=0.25, threads=2)
+    request = ConversationRequest(
+        str(tmp_path / "model.json"), seconds=7.0, gap=0.25, solver="cbc", confirm="glpk", threads=2
+    )
     opened = begin_conversation(tmp_path / "out", request)
     limits = ModelConversation(opened, read_request(opened)).workbench.session.study.limits
     assert (limits.seconds, limits.gap, limits.threads) == (7.0, 0.25, 2)
-    assert (limits.solver, limits.confirm) == (request.solver, request.confirm)
+    assert (limits.solver, limits.confirm) == ("cbc", "glpk")
     # The copy of the model stays when its file goes.
     assert read_request(opened) == replace(request, problem=MODEL_FILE)
 

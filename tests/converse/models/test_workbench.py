@@ -168,7 +168,9 @@ LATER = ("undo", "undo 2", "undo 3", "undo 9", "keep", "keep c", "solve")
 
 
 @given(
-    st.lists(st.sampled_from([*CHANGES, *CHANGES, *TRIALS, "undo", "undo 2", "undo 3", "bad"]), max_size=8),
+    st.lists(
+        st.sampled_from([*CHANGES, *CHANGES, *TRIALS, "undo", "undo 2", "undo 3", "bad", "solve\n" * 61]), max_size=8
+    ),
     st.lists(st.sampled_from(LATER), min_size=1, max_size=3),
 )
 @settings(max_examples=40, deadline=None)
