@@ -82,6 +82,11 @@ class Outer:
     inner: Inner = field(default_factory=Inner)
 
 
+@dataclass(config=STRICT)
+class Whole:
+    outer: Outer
+
+
 @pytest.mark.parametrize(
     ("tree", "parts"),
     [
@@ -100,6 +105,12 @@ def test_a_wrong_setting_is_named_with_its_key(tree: dict[str, object], parts: t
     assert "\n" not in text
     for part in parts:
         assert part in text
+
+
+def test_keys_that_a_section_of_a_section_has_are_offered() -> None:
+    text = explain({"outer": {"title": "x", "inner": {"cuont": 2}}}, Whole)
+    assert "'outer.inner.cuont'" in text
+    assert "'count'" in text
 
 
 @dataclass(config=STRICT)

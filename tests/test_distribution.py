@@ -132,7 +132,9 @@ def test_a_strangers_package_in_the_same_place_is_told(monkeypatch: pytest.Monke
 
 def test_a_checkout_asks_for_the_versions_of_its_project_file_and_this_environment_has_them() -> None:
     about = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    names = {requirement.name for requirement in distribution._supported_requirements()}
+    listed = [requirement.name for requirement in distribution._supported_requirements()]
+    names = set(listed)
+    assert listed == sorted(listed)
     assert {re.split("[<>=]", line)[0] for line in about["dependencies"]} <= names
     assert "torch" in names
     assert not {"mypy", "sphinx", WHEEL} & names

@@ -78,6 +78,13 @@ def test_merged_headings(merged: str, expected: list[list[str]]) -> None:
     assert [row[:3] for row in found] == expected
 
 
+def test_a_range_in_the_titles_leaves_the_others_filled() -> None:
+    content = save([["Plan", None, None], ["s", "a", "b"], ["x", 1, 2], [None, 3, 4]])
+    found = read(add_range(content, 'A1:C1"/><mergeCell ref="Z1:Z2"/><mergeCell ref="A3:A4'))
+    assert found[0] == ["Plan", "", ""]
+    assert found[3] == ["x", "3", "4"]
+
+
 def add_range(content: bytes, name: str) -> bytes:
     ranges = f'</sheetData><mergeCells><mergeCell ref="{name}"/></mergeCells>'
     return change_sheet(content, b"</sheetData>", ranges.encode())

@@ -417,6 +417,13 @@ def test_a_separator_is_found_in_a_sample(monkeypatch: pytest.MonkeyPatch) -> No
     assert find_separator('a;"b,c"\nd;"e,f"\n') == ";"
 
 
+def test_signs_that_are_mixed_are_named() -> None:
+    for cells, signs in ((("5 %", "7"), "'%'"), (("7", "5 %"), "'%'"), (("5 €", "6 USD"), "'€' and 'USD'")):
+        with pytest.raises(TableError) as caught:
+            parse_text("a,b\n" + "".join(f"x{at},{cell}\n" for at, cell in enumerate(cells)))
+        assert signs in str(caught.value)
+
+
 def test_notes_are_bounded() -> None:
     header = ",".join(["a"] * 50)
     assert len(parse_text(f"{header}\n{','.join('1' * 50)}\n").notes) == 30

@@ -18,6 +18,7 @@ from oragent.modelling.data.indexed import IndexedModel
 
 # Maximum number of replies for one message: the first, and one after a refusal.
 ATTEMPTS = 2
+NO_LINE = "the reply has no line: expected a JSON object with lines"
 
 
 class SchemaAsker(Protocol):
@@ -49,15 +50,14 @@ class LineWriter:
         schema = lines_schema(model)
         messages = [Message("system", prompt), Message("user", message)]
         agent = LinesAgent(self.workbench, self.folder)
-        record = MessageRecord(said=message, note="the model wrote no line")
         for _ in range(ATTEMPTS):
             reply = await self.asker.ask(ROLE, messages, 0.0, (), schema)
             lines = read_lines(reply.text, model)
-            record = agent.answer("\n".join(lines)).model_copy(update={"said": message})
+            record = agent.answer("\n".join(lines))
+            record = record.model_copy(update={"said": message, "note": record.note if lines else NO_LINE})
             if lines and not record.refused:
                 break
-            reason = record.note or "expected a JSON object with lines"
-            complaint = Message("user", f"Refused: {reason}. Answer with other lines.")
+            complaint = Message("user", f"Refused: {record.note}. Answer with other lines.")
             messages += [Message("assistant", reply.text[:2000]), complaint]
         return record
 
