@@ -141,7 +141,9 @@ def test_a_checkout_asks_for_the_versions_of_its_project_file_and_this_environme
     assert distribution.unsupported_versions() == []
 
 
-@pytest.mark.parametrize(("version", "fits"), [("3.2.9", False), ("3.3.0", True), ("3.9", True), ("4.2.0", False)])
+@pytest.mark.parametrize(
+    ("version", "fits"), [("3.2.9", False), ("3.3.0", True), ("3.9", True), ("3.4.0rc1", True), ("4.2.0", False)]
+)
 def test_a_version_that_does_not_fit_is_one_line_for_doctor_and_for_products(version: str, fits: bool, copy) -> None:
     installed = Installed(INSTALLER="pip")
     installed.version = version

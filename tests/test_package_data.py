@@ -16,7 +16,9 @@ ROOT = Path(__file__).parents[1]
 
 def test_a_checkout_ships_what_lies_in_its_root() -> None:
     assert package_data.shipped_root() == ROOT
-    assert {folder.name for folder in package_data.shipped_problems()} >= {"tsp_aco", "bpp_online", "driving"}
+    names = [folder.name for folder in package_data.shipped_problems()]
+    assert set(names) >= {"tsp_aco", "bpp_online", "driving"}
+    assert names == sorted(names)
 
 
 def test_an_installed_copy_ships_what_lies_beside_its_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

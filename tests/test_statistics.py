@@ -152,6 +152,14 @@ def test_drawn_patterns_of_signs_have_no_interval_at_a_level_that_their_number_c
     assert 1 - 1e-9 <= low < 1.05 < high <= 1.1 + 1e-9
 
 
+@given(st.lists(st.integers(-9, 30).map(float), min_size=6, max_size=8))
+def test_no_gain_is_inside_of_the_interval_unless_it_is_rejected(sample: list[float]) -> None:
+    p = sign_flip_test(sample)
+    for level in (p, np.nextafter(p, 1)):
+        if level < 1 and (interval := sign_flip_interval(sample, level=level)):
+            assert (interval[0] <= 0 <= interval[1]) == (p >= level)
+
+
 def test_a_level_that_the_smallest_p_just_reaches_rejects_nothing() -> None:
     sample = [1.0, 2.0, 4.0, 3.0, 2.0, 5.0]
     assert sign_flip_test(sample) == least_p(6) == 1 / 32

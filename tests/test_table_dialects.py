@@ -102,7 +102,8 @@ def test_lines_and_gaps_are_counted() -> None:
         ([("a", "b"), ("1", "2")], 0),
         ([("Title", ""), ("of", ""), ("a", "b")], 2),
         # More titles than a table has: the first line is its header.
-        ([("x", "")] * 30 + [("a", "b")], 0),
+        ([("x", "")] * 20 + [("a", "b")], 20),
+        ([("x", "")] * 21 + [("a", "b")], 0),
         ([("a",), ("b",)], 0),
     ],
 )
@@ -415,6 +416,38 @@ def test_a_separator_is_found_in_a_sample(monkeypatch: pytest.MonkeyPatch) -> No
     # Quoted separators are text.
     assert find_separator('"a;b",c\n"d;e",f\n') == ","
     assert find_separator('a;"b,c"\nd;"e,f"\n') == ";"
+
+
+@pytest.mark.parametrize(
+    ("cells", "values", "is_doubted", "noted"),
+    [
+        (["950", "2.300"], ["950", "2.300"], True, ""), (["1.234", "2.345"], ["1.234", "2.345"], False, "1.234"),
+        (["950", "2.345"], ["950", "2.345"], False, "2.345"), (["0.5", "2.300"], ["0.5", "2.300"], False, ""),
+        (["1.250,50", "3"], ["1250.50", "3"], False, "decimal commas"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("header", [("name", "amount"), ("name",)])
+def test_points_are_decimal_unless_a_column_shows_otherwise(
+    cells: list[str], values: list[str], is_doubted: bool, noted: str, header: tuple[str, ...]
+) -> None:
+    notes: list[str] = []
+    flaws: list[str] = []
+    rows = [(f"r{at}", cell) for at, cell in enumerate(cells)]
+    found, unclear = table_dialects.read_plain_numbers(header, rows, notes, flaws, (2, 3))
+    assert ([row[1] for row in found], unclear, len(flaws)) == (
+        values,
+        frozenset({1} if is_doubted else ()),
+        is_doubted,
+    )
+    assert len(notes) == bool(noted)
+    for note in notes:
+        assert noted in note
+        # A column beyond the header is named by its number.
+        assert noted == "decimal commas" or (header[1] if len(header) == 2 else "'2'") in note
+
+
+def test_a_single_row_is_no_line_of_units() -> None:
+    assert parse_text("a,b\na,(x)\n").rows == (("a", "(x)"),)
 
 
 def test_signs_that_are_mixed_are_named() -> None:

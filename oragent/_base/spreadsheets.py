@@ -184,7 +184,7 @@ def _fill_merged(grid: list[list[Any]], xml: bytes) -> None:
     for number, match in enumerate(MERGED.finditer(xml)):
         left, right = column_number(match[1]), column_number(match[3])
         top, bottom = int(match[2]) - 1, int(match[4]) - 1
-        if number >= MAX_MERGED or top < header or top >= len(grid) or left >= len(grid[top]):
+        if number >= MAX_MERGED or top < header or top >= len(grid):
             continue
         for row in grid[top : bottom + 1]:
             allowed -= right - left + 1

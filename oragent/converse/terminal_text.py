@@ -27,7 +27,6 @@ def wrap_line(line: str, width: int) -> str:
         subsequent_indent=" " * indent,
         break_long_words=False,
         break_on_hyphens=False,
-        drop_whitespace=True,
     )
     if UNBROKEN in line:
         return wrapped

@@ -20,6 +20,13 @@ def test_wrapped_lines_keep_words_and_fit(words: list[str], indent: int, width: 
     assert all(line.startswith(" " * (indent + 2)) and not line[indent + 2 :].startswith(" ") for line in lines[1:])
 
 
+def test_the_narrowest_line_has_forty_characters_and_a_longer_word_stays_whole() -> None:
+    for width in (10, 40):
+        assert wrap_line("a" * 20 + " " + "b" * 19, width).count("\n") == 0
+        assert wrap_line("a" * 20 + " " + "b" * 20, width).count("\n") == 1
+        assert wrap_line(f"see {'/folder' * 9} now", width).split("\n")[1].strip() == "/folder" * 9
+
+
 def test_a_word_with_a_hyphen_is_not_split() -> None:
     for width in range(40, 50):
         assert {word for line in wrap_line("week-end " * 20, width).split("\n") for word in line.split()} == {

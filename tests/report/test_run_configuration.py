@@ -41,6 +41,12 @@ def test_the_direction_is_read(direction: str, tmp_path: Path) -> None:
     assert read(tmp_path, direction=direction).direction == direction
 
 
+@pytest.mark.parametrize(("title", "shown"), [("A toy", "A toy"), ("", "toy"), (None, "toy")])
+def test_a_run_has_the_title_of_its_problem(title: str | None, shown: str, tmp_path: Path) -> None:
+    assert read(tmp_path, title=title).title == shown
+    assert read(tmp_path).title == "toy"
+
+
 @pytest.mark.parametrize("section", ["archive", "strategy", "model", "budget"])
 @pytest.mark.parametrize("value", [3, [1], "text"])
 def test_sections_of_another_form_are_refused(section: str, value: object, tmp_path: Path) -> None:

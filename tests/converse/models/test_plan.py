@@ -46,6 +46,7 @@ from oragent.llm.model_settings import build_runtime
 from oragent.modelling.data.builder import IndexedModelBuilder
 from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.files.model_files import write
+from oragent.modelling.operations.registry import QUERIES
 from oragent.modelling.operations.results import RepairResult
 from tests.extras import need
 from tests.report.live.requests import TOKEN, get
@@ -523,6 +524,12 @@ def test_a_prompt_has_the_earlier_messages_and_the_changes_in_force(
     assert messages[-1].content == "and now?\n\n(changes in force: cap[Lyon] = 1; cap[Lyon] = 2; cap[Lyon] = 3)"
     alone = OperationsAgent(Workbench(make_plan()), None).messages("hi")
     assert [message.content for message in alone[1:]] == ["hi"]
+
+
+def test_a_prompt_lists_the_operations_that_need_no_file() -> None:
+    prompt = model_prompt.model_prompt(make_plan(), 12, 60)
+    for name, entry in QUERIES.items():
+        assert (f"\n- {entry.syntax}: " in prompt) is (name not in ("verify", "inverse", "diff"))
 
 
 def test_names_in_a_prompt_are_one_short_line_without_marks() -> None:
