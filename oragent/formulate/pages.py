@@ -149,6 +149,8 @@ def _dual_text(milp: IndexedModel, solution: Solution, row: Row) -> str:
     """Return the dual of an inequality of a linear programme as text. Equalities and integer models have none."""
     if milp.has_integers or row.relation is Relation.EQUAL or row.name not in solution.duals:
         return "–"
+    if row.name in ((solution.sensitivity and solution.sensitivity.several_duals) or ()):
+        return "not unique"
     return signed(solution.duals[row.name], figure)
 
 

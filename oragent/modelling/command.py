@@ -1,6 +1,6 @@
 """Command ``oragent solve``: solve a file and print the result."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -128,9 +128,10 @@ def _variable_tables(model: IndexedModel, solution: Solution, width: int) -> lis
     for column in order[:SHOWN_ROWS]:
         name = names[column]
         figures = [plain(name), rounded(solution.values[name]), plain(units.get(column, ""), 20)]
-        figures += [signed(source.reduced_costs[name]) for source in _sensitivities(solution)]
+        sources = _sensitivities(solution)
+        figures += [_price_text(source.reduced_costs, source.several_reduced_costs, name) for source in sources]
         figures.append(number(model.objective_record.terms.get(name, 0.0)))
-        figures += [_format_range(prices.cost_ranges[name] if prices else None) for _ in may_be]
+        figures += [_format_range(prices.cost_ranges.get(name) if prices else None) for _ in may_be]
         lines.append(figures)
     return _add_caption(_layout_tables(heads, lines, width), "variable", model.shape[1])
 
@@ -145,8 +146,9 @@ def _row_tables(model: IndexedModel, solution: Solution, width: int) -> list[Tab
     for row in order[:SHOWN_ROWS]:
         name, relation = names[row], RELATIONS[int(model.relations[row])]
         figures = [plain(name), rounded(solution.activities[name]), str(relation), number(model.rhs_values[row])]
-        figures += [rounded(solution.slacks[name]), *(signed(source.duals[name]) for source in sources)]
-        figures.append(_format_range(sources[-1].rhs_ranges[name] if sources else None))
+        figures.append(rounded(solution.slacks[name]))
+        figures += [_price_text(source.duals, source.several_duals, name) for source in sources]
+        figures.append(_format_range(sources[-1].rhs_ranges.get(name) if sources else None))
         lines.append(figures)
     return _add_caption(_layout_tables(heads, lines, width), "row", len(names))
 
@@ -157,12 +159,21 @@ def _sensitivities(solution: Solution) -> list[Sensitivity]:
 
 def _price_heads(solution: Solution, what: str) -> list[str]:
     names = {Source.LP: what, Source.FIXED: f"{what}, integers fixed", Source.RELAXATION: f"{what}, relaxed"}
-    return [names[source.source] for source in _sensitivities(solution)]
+    return [
+        names[source.source] + (", perhaps not unique" if source.several_duals is None else "")
+        for source in _sensitivities(solution)
+    ]
+
+
+def _price_text(prices: Mapping[str, float], several: Sequence[str] | None, name: str) -> str:
+    return "not unique" if several and name in several else signed(prices[name])
 
 
 def _format_range(interval: ValueRange | None) -> str:
-    if interval is None or (interval.low, interval.high) == (-INFINITY, INFINITY):
+    if interval is None:
         return ""
+    if (interval.low, interval.high) == (-INFINITY, INFINITY):
+        return "any"
     return f"{rounded(interval.low)} to {rounded(interval.high)}"
 
 

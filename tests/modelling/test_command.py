@@ -88,6 +88,20 @@ def test_without_explain_there_are_tables_alone(tmp_path: Path) -> None:
     assert "ranges" not in text
 
 
+def test_figures_of_one_basis_are_not_printed_as_those_of_the_model(tmp_path: Path) -> None:
+    # The row and the bound both fix x, so every coefficient keeps its value, and neither of them has one price.
+    fixed = IndexedModel.from_records(
+        [Variable("x", 0, 4), Variable("y", 0, 9)],
+        [Row("room", {"x": 1}, ">=", 4), Row("both", {"x": 1, "y": 1}, ">=", 6)],
+        Objective({"x": 0.5, "y": 2}),
+        "minimize",
+    )
+    lines = [line.split() for line in printed(fixed, tmp_path).splitlines()]
+    assert [line[2:] for line in lines if line[:1] == ["x"]] == [["not", "unique", "0.5", "any"]]
+    assert [line[5:] for line in lines if line[:1] == ["room"]] == [["not", "unique"]]
+    assert [line[5:] for line in lines if line[:1] == ["both"]] == [["+2", "4", "to", "13"]]
+
+
 def test_an_integer_model_shows_both_duals(tmp_path: Path) -> None:
     text = printed(pharmacy(), tmp_path)
     assert "735 units of digestive medicine (minimize)" in text

@@ -7,9 +7,11 @@ from hypothesis import strategies as st
 
 from oragent.modelling.data.arrays import Arrays, Sparse
 from oragent.modelling.data.model_values import Sense
+from oragent.modelling.data.solution import ValueRange
 from oragent.modelling.operations import ModelSession
 from oragent.modelling.operations.results import Figure
 from oragent.modelling.solving import optimal_face
+from oragent.modelling.solving.model_solving import solve
 from oragent.modelling.solving.optimal_face import OptimalFace
 from tests.modelling.enumeration import Plain
 
@@ -40,11 +42,16 @@ def degenerate(draw: st.DrawFn) -> Plain:
     )
 
 
-def slopes(model: Plain, name: str, place: int) -> tuple[float, float]:
+def optimum_after(model: Plain, names: str, place: int, step: float) -> float | None:
+    """The optimum after a step of one number, or of several at once; None where there is no point."""
+    return model.moved(**dict.fromkeys(names.split(), (place, step))).optimum()
+
+
+def slopes(model: Plain, names: str, place: int) -> tuple[float, float]:
     """The slopes of the optimum for less and for more of one number; infinite where there is no point."""
     base, ends = model.optimum(), []
     for sign in (-1, 1):
-        changed = model.moved(**{name: (place, sign * STEP)}).optimum()
+        changed = optimum_after(model, names, place, sign * STEP)
         # In a minimisation, less of a number that leaves no point has a slope of minus infinity.
         ends.append(sign * model.sign * np.inf if changed is None else sign * (changed - base) / STEP)
     return ends[0], ends[1]
@@ -207,3 +214,42 @@ def test_right_hand_sides_of_binding_and_of_slack_rows_end_where_they_bind(
     monkeypatch.setattr(optimal_face, "_optimise", lambda *given: searches.append(given) or optimise(*given))
     assert [face.row_slopes(row).more for row in range(3)] == pytest.approx([sign, 0.0, 0.0])
     assert len(searches) == 1
+
+
+def check_price(value: float, is_unique: bool, ends: tuple[float, float]) -> None:
+    """Compare an optimal dual or reduced cost with the slopes to both sides."""
+    assert is_unique == (abs(ends[1] - ends[0]) < 1e-5)
+    assert min(ends) - 1e-5 <= value <= max(ends) + 1e-5
+
+
+def check_range(model: Plain, names: str, place: int, slope: float, start: float, interval: ValueRange) -> None:
+    """Check that the optimum follows a slope exactly while one number is within an interval."""
+    base = model.optimum()
+    for end, direction in ((interval.low, -1), (interval.high, 1)):
+        step = 1000.0 * direction if np.isinf(end) else end - start
+        assert optimum_after(model, names, place, step * (1 - 1e-9)) == pytest.approx(base + slope * step, abs=1e-5)
+        if np.isfinite(end):
+            step += direction * STEP
+            beyond = optimum_after(model, names, place, step)
+            assert beyond is None or abs(beyond - base - slope * step) > 1e-7
+
+
+@given(degenerate())
+def test_figures_of_a_solution_are_those_of_the_model_and_not_of_one_basis(model: Plain) -> None:
+    solution = solve(model.model())
+    found = solution.sensitivity
+    assert found.rhs_ranges.keys() == found.duals.keys() - set(found.several_duals)
+    for place, name in enumerate(found.duals):
+        ends = slopes(model, "rhs", place)
+        check_price(found.duals[name], name not in found.several_duals, ends)
+        if name in found.rhs_ranges:
+            check_range(model, "rhs", place, ends[0], model.rhs[place], found.rhs_ranges[name])
+    for place, (name, value) in enumerate(solution.values.items()):
+        sides = [side for side in ("low", "high") if value == pytest.approx(getattr(model, side)[place], abs=1e-7)]
+        # Both bounds of a fixed variable are moved.
+        ends = slopes(model, " ".join(sides), place)
+        check_price(found.reduced_costs[name], name not in found.several_reduced_costs, ends)
+        assert (name in found.bound_ranges) == (len(sides) == 1 and name not in found.several_reduced_costs)
+        if name in found.bound_ranges:
+            check_range(model, sides[0], place, ends[0], value, found.bound_ranges[name])
+        check_range(model, "cost", place, value, model.cost[place], found.cost_ranges[name])

@@ -53,26 +53,30 @@ class ValueRange:
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """Duals, reduced costs and ranges at the optimal basis of a linear programme.
+    """Duals, reduced costs and ranges at the optimum of a linear programme.
 
     All signs follow the model's own sense. A dual is the derivative of the objective by the right-hand side, also for a
-    maximisation.
+    maximisation. Ranges are those of the model, not of one basis; large models have none.
     """
 
     # Linear programme to which the figures belong.
     source: Source
     # Optimum of the linear programme.
     objective: float
-    # Duals by row, in objective units per unit of the right-hand side.
+    # Optimal duals by row, in objective units per unit of the right-hand side.
     duals: Mapping[str, float]
     # Reduced costs by variable, in objective units per unit of the active bound; 0 between bounds.
     reduced_costs: Mapping[str, float]
-    # Right-hand sides by row for which the dual holds, if nothing else changes.
-    rhs_ranges: Mapping[str, ValueRange]
+    # Rows and variables whose dual or reduced cost is not unique, so that an increase and a decrease differ. None if
+    # this was not checked, because the model is large.
+    several_duals: tuple[str, ...] | None = None
+    several_reduced_costs: tuple[str, ...] | None = None
+    # Right-hand sides by row for which a unique dual holds, if nothing else changes.
+    rhs_ranges: Mapping[str, ValueRange] = field(default_factory=dict)
     # Coefficients by variable for which the values stay optimal.
-    cost_ranges: Mapping[str, ValueRange]
-    # Bounds, by variable that is at a bound, for which the reduced cost holds.
-    bound_ranges: Mapping[str, ValueRange]
+    cost_ranges: Mapping[str, ValueRange] = field(default_factory=dict)
+    # Bounds, by variable that is at one bound, for which a unique reduced cost holds.
+    bound_ranges: Mapping[str, ValueRange] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -56,7 +56,11 @@ def _read_sensitivity(plain_sensitivity: Any) -> Sensitivity | None:
         key: {name: ValueRange(**_restore_infinities(ends)) for name, ends in plain_sensitivity[key].items()}
         for key in ("rhs_ranges", "cost_ranges", "bound_ranges")
     }
-    return Sensitivity(**{**plain_sensitivity, **ranges, "source": Source(plain_sensitivity["source"])})
+    several = {
+        key: None if plain_sensitivity[key] is None else tuple(plain_sensitivity[key])
+        for key in ("several_duals", "several_reduced_costs")
+    }
+    return Sensitivity(**{**plain_sensitivity, **ranges, **several, "source": Source(plain_sensitivity["source"])})
 
 
 def _plain_data(value: Any) -> Any:

@@ -4,9 +4,9 @@ The module also finds violations of a point, and directions of unlimited improve
 """
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from itertools import compress
 
 import highspy
 import numpy as np
@@ -21,9 +21,12 @@ from oragent.modelling.data.model_values import Relation, Sense, VariableKind
 from oragent.modelling.data.solution import Sensitivity, Solution, SolveStatus, Source, ValueRange
 from oragent.modelling.solving.array_solving import NOT_PROVEN, ArraySolution, clean_duals, ray_of, solve_arrays
 from oragent.modelling.solving.back_ends.protocol import Solver, SolverOptions, SolverResult, SolverStatus
-from oragent.modelling.solving.highs import SOLVER, run_highs
+from oragent.modelling.solving.highs import SOLVER, has_basis, run_highs
+from oragent.modelling.solving.optimal_face import OptimalFace
 
-BASIC = highspy.HighsBasisStatus.kBasic
+# Maximum number of nonzero coefficients at which duals of a degenerate optimum are checked to be unique, and maximum
+# product of it and the number of rows and variables at which all ranges are computed.
+MAX_CHECKED, MAX_RANGED = 20_000, 20_000
 # Model that warm interpreters solve in advance.
 WARM_UP = IndexedModel.from_records(
     (Variable("x", 0, 5, VariableKind.INTEGER), Variable("y", 0, 5)),
@@ -170,56 +173,47 @@ def _solution_at(model: IndexedModel, arrays: Arrays, values: Vector) -> Solutio
 def compute_sensitivity(
     model: IndexedModel, arrays: Arrays, solved: SolverResult, source: Source
 ) -> Sensitivity | None:
-    """Compute duals, reduced costs and ranges at the optimum of a linear programme, or None without an optimal basis.
+    """Compute duals, reduced costs and ranges at the optimum of a linear programme, or None without an optimum.
 
     The linear programme is the model, its relaxation, or the model with fixed integers. The model gives the names.
     """
     if solved.status is not SolverStatus.OPTIMAL or solved.values is None or solved.row_duals is None:
         return None
-    assert isinstance(solved.engine, highspy.Highs)
-    status, ranging = solved.engine.getRanging()
-    if status == highspy.HighsStatus.kError:
-        return None
-    basis = solved.engine.getBasis()
-    duals, reduced = clean_duals(arrays, solved.row_duals)
+    basic_duals, work = solved.row_duals, len(arrays.matrix.values)
+    duals, reduced = clean_duals(arrays, basic_duals)
     rows, columns = model.flat_row_names, model.flat_variable_names
-    fixed_low, fixed_high = _row_ranges(arrays, solved.values, ranging, basis)
-    at_bound = np.array([index for index, stands in enumerate(basis.col_status) if stands != BASIC], dtype=int)
-    lows, highs = np.array(ranging.col_bound_dn.value_), np.array(ranging.col_bound_up.value_)
-    cost_low, cost_high = (np.array(end.value_)[: len(reduced)] for end in (ranging.col_cost_dn, ranging.col_cost_up))
-    return Sensitivity(
+    face = OptimalFace(arrays, solved.values, basic_duals)
+    result = Sensitivity(
         source=source,
         objective=arrays.objective_at(solved.values),
         duals=dict(zip(rows, duals.tolist(), strict=True)),
         reduced_costs=dict(zip(columns, reduced.tolist(), strict=True)),
-        rhs_ranges=_make_ranges(rows, fixed_low, fixed_high),
-        cost_ranges=_make_ranges(columns, np.minimum(cost_low, arrays.cost), np.maximum(cost_high, arrays.cost)),
-        bound_ranges=_make_ranges(
-            [columns[index] for index in at_bound],
-            np.minimum(lows[at_bound], solved.values[at_bound]),
-            np.maximum(highs[at_bound], solved.values[at_bound]),
-        ),
+    )
+    differing = None
+    if has_basis(solved.engine) and face.is_nondegenerate:
+        differing = np.zeros(len(rows), dtype=bool), np.zeros(len(columns), dtype=bool)
+    elif work <= MAX_CHECKED:
+        differing = face.differing
+    if differing is None:
+        return result
+    several = [tuple(compress(names, mask)) for names, mask in zip((rows, columns), differing, strict=True)]
+    result = replace(result, several_duals=several[0], several_reduced_costs=several[1])
+    if work * (len(rows) + len(columns)) > MAX_RANGED:
+        return result
+    bounded = ~differing[1] & (face.at_low != face.at_high)
+    return replace(
+        result,
+        rhs_ranges=_make_ranges(rows, ~differing[0], lambda row: face.rhs_interval(row, basic_duals)),
+        cost_ranges=_make_ranges(columns, np.ones(len(columns), dtype=bool), face.cost_interval),
+        bound_ranges=_make_ranges(columns, bounded, lambda column: face.bound_interval(column, basic_duals)),
     )
 
 
-def _row_ranges(arrays: Arrays, values: Vector, ranging: Any, basis: Any) -> tuple[Vector, Vector]:
-    """Return right-hand sides for which each dual holds.
-
-    For a basic row, they extend to the activity; for others, HiGHS computes them.
-    """
-    count = len(arrays.row_low)
-    lows, highs = np.array(ranging.row_bound_dn.value_)[:count], np.array(ranging.row_bound_up.value_)[:count]
-    basic = np.array([stands == BASIC for stands in basis.row_status[:count]], dtype=bool)
-    activities = arrays.activities_at(values)
-    rhs = np.where(np.isfinite(arrays.row_high), arrays.row_high, arrays.row_low)
-    at_most, at_least = np.isinf(arrays.row_low), np.isinf(arrays.row_high)
-    lows = np.where(basic, np.where(at_least, -np.inf, activities), lows)
-    highs = np.where(basic, np.where(at_most, np.inf, activities), highs)
-    return np.minimum(lows, rhs), np.maximum(highs, rhs)
-
-
-def _make_ranges(names: Sequence[str], lows: Vector, highs: Vector) -> dict[str, ValueRange]:
-    return dict(zip(names, map(ValueRange, lows.tolist(), highs.tolist()), strict=True))
+def _make_ranges(
+    names: Sequence[str], mask: np.ndarray, interval_of: Callable[[int], tuple[float, float] | None]
+) -> dict[str, ValueRange]:
+    intervals = ((names[place], interval_of(place)) for place in np.flatnonzero(mask).tolist())
+    return {name: ValueRange(*interval) for name, interval in intervals if interval is not None}
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from typing import Any
 
 import highspy
 import numpy as np
+from numpy.typing import NDArray
 
 from oragent.modelling.data.arrays import Arrays, Vector
 from oragent.modelling.data.model_values import Sense
@@ -59,7 +60,8 @@ class OptimalFace:
         self._sign = arrays.sense.sign
         self._cost = self._sign * arrays.cost
         activities = arrays.activities_at(point)
-        self._at_low, self._at_high = _at_limits(point, arrays.low, arrays.high)
+        # ``(n,)`` masks of the variables at their bounds.
+        self.at_low, self.at_high = _at_limits(point, arrays.low, arrays.high)
         self._row_at_low, self._row_at_high = _at_limits(activities, arrays.row_low, arrays.row_high)
         self._duals = duals
         self._row_slopes: dict[int, Slopes | None] = {}
@@ -69,7 +71,7 @@ class OptimalFace:
     @property
     def is_nondegenerate(self) -> bool:
         """Return True if as many values and rows are between their limits as a basis has members."""
-        between = np.count_nonzero(~(self._at_low | self._at_high))
+        between = np.count_nonzero(~(self.at_low | self.at_high))
         rows = np.count_nonzero(~(self._row_at_low | self._row_at_high))
         return bool(between + rows == len(self.arrays.row_low))
 
@@ -96,25 +98,46 @@ class OptimalFace:
             high=np.where(self._row_at_low, np.inf, 0.0),
             integer=np.zeros(count, dtype=bool),
             matrix=arrays.matrix.transpose(),
-            row_low=np.where(self._at_low, -np.inf, self._cost),
-            row_high=np.where(self._at_high, np.inf, self._cost),
+            row_low=np.where(self.at_low, -np.inf, self._cost),
+            row_high=np.where(self.at_high, np.inf, self._cost),
         )
 
     @cached_property
-    def _has_unique_duals(self) -> bool:
-        """Whether all optimal duals have the same sum of weights that are drawn; then they are equal, almost surely."""
-        if self.duals is None or self._dual_engine is None:
-            return False
-        # Large duals must not hide that small ones differ.
-        weights = np.random.default_rng(0).uniform(0.5, 1.5, len(self.duals)) / np.maximum(1.0, np.abs(self.duals))
-        weights[::2] *= -1.0
-        ends = _optimise(self._dual_engine, dict(enumerate(weights.tolist())))
-        return ends is not None and ends.more - ends.less <= SAME
+    def differing(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | None:
+        """``(m,)`` and ``(n,)`` masks of the duals and reduced costs that are not unique; None if unknown.
+
+        As long as some of them differ between optimal duals, so does, almost surely, their sum with drawn weights.
+        """
+        duals, engine, matrix = self.duals, self._dual_engine, self.arrays.matrix
+        if duals is not None and not len(duals):
+            return np.zeros(0, dtype=bool), np.zeros(matrix.width, dtype=bool)
+        if duals is None or engine is None:
+            return None
+        # Optimal duals are convex, so those near one of them suffice. Their sums are finite.
+        near, own, count = np.maximum(1.0, np.abs(duals)), self._sign * duals, len(duals)
+        low, high, every = self._dual_arrays.low, self._dual_arrays.high, np.arange(count, dtype=np.int32)
+        sizes = np.concatenate([near, np.maximum(1.0, near @ abs(matrix))])
+        differs, rng, is_settled = np.zeros(len(sizes), dtype=bool), np.random.default_rng(0), False
+        engine.changeColsBounds(count, every, np.maximum(low, own - near), np.minimum(high, own + near))
+        while not is_settled:
+            weights = np.where(
+                differs, 0.0, rng.choice([-1, 1], len(sizes)) * rng.uniform(0.5, 1.5, len(sizes)) / sizes
+            )
+            ends = _optimise(engine, dict(enumerate(weights[:count] - matrix @ weights[count:])))
+            if ends is None or ends.duals_less is None or ends.duals_more is None:
+                break
+            steps = ends.duals_more - ends.duals_less
+            is_new = ~differs & (np.abs(np.concatenate([steps, steps @ matrix])) > SAME * sizes)
+            differs |= is_new
+            is_settled = not is_new.any()
+        engine.changeColsBounds(count, every, low, high)
+        return (differs[:count], differs[count:]) if is_settled else None
 
     def row_slopes(self, row: int) -> Slopes | None:
         """Return the slopes of the optimum by the right-hand side of a row; None if unknown."""
         if row not in self._row_slopes:
-            self._row_slopes[row] = self._slopes({row: 1.0}, 0.0)
+            is_unique = self.differing is not None and not self.differing[0][row]
+            self._row_slopes[row] = self._slopes({row: 1.0}, 0.0, is_unique)
         return self._row_slopes[row]
 
     def bound_slopes(self, column: int) -> Slopes | None:
@@ -122,11 +145,12 @@ class OptimalFace:
         matrix = self.arrays.matrix
         entries = matrix.columns == column
         costs = dict(zip(matrix.row_indices[entries].tolist(), (-matrix.values[entries]).tolist(), strict=True))
-        return self._slopes(costs, float(self._cost[column]))
+        is_unique = self.differing is not None and not self.differing[1][column]
+        return self._slopes(costs, float(self._cost[column]), is_unique)
 
-    def _slopes(self, costs: Mapping[int, float], constant: float) -> Slopes | None:
+    def _slopes(self, costs: Mapping[int, float], constant: float, is_unique: bool) -> Slopes | None:
         sign = self._sign
-        if self._has_unique_duals:
+        if is_unique:
             duals = self.duals
             assert duals is not None
             slope = sign * constant + sum(cost * float(duals[row]) for row, cost in costs.items())
@@ -155,7 +179,7 @@ class OptimalFace:
 
     def bound_interval(self, column: int, duals: Vector) -> tuple[float, float] | None:
         """Return the values of the bound at which a variable is for which some duals stay optimal; None if unknown."""
-        points, arrays, is_low = self._optimal_points(duals), self.arrays, bool(self._at_low[column])
+        points, arrays, is_low = self._optimal_points(duals), self.arrays, bool(self.at_low[column])
         limit = float(arrays.low[column] if is_low else arrays.high[column])
         low, high = points.arrays.low[column], points.arrays.high[column]
         free = (-np.inf, float(arrays.high[column])) if is_low else (float(arrays.low[column]), np.inf)
