@@ -9,6 +9,7 @@ import re
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 
 from oragent._base import files
@@ -24,7 +25,6 @@ from oragent.modelling.files.safe_names import SafeNaming
 from oragent.modelling.files.sol_files import read_sol, write_sol
 from oragent.modelling.files.solution_json import point_from_json, solution_dict
 from oragent.modelling.files.text_forms import FORMS, from_content, to_text
-from oragent.sandbox.reading import read_in_child
 
 # Maximum size of a file, in bytes.
 MAX_BYTES = 64 << 20
@@ -67,7 +67,9 @@ def _read_nl(path: Path) -> IndexedModel:
     reader = "oragent.modelling.files.nl_text:nl_as_lp"
     with naming_file(path):
         try:
-            text = read_in_child(reader, json.dumps(content).encode(), "nl", ModellingError)
+            # Few models are in such files, and the sandbox is slow to import.
+            sandbox = import_module("oragent.sandbox.reading")
+            text = sandbox.read_in_child(reader, json.dumps(content).encode(), "nl", ModellingError)
         except ModellingError as problem:
             # SCIP prints lines of its own before.
             raise ModellingError(str(problem).splitlines()[-1]) from None

@@ -8,21 +8,19 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
+from importlib import import_module
 
 from oragent._base.errors import ModellingError
 from oragent._base.text_decoding import find_encoding
 from oragent.modelling.data.features import ModelFeatures
 from oragent.modelling.data.indexed import IndexedModel
-from oragent.modelling.files.lp_reader import read_lp
-from oragent.modelling.files.mps_reader import read_mps
 from oragent.modelling.files.safe_names import SafeNaming
-from oragent.modelling.files.text_writers import write_lp, write_mps
 from oragent.modelling.solving.linearise import linearise_model
 
 # Characters that begin a comment.
 FORMS = {"mps": "*", "lp": "\\"}
-READERS = {"mps": read_mps, "lp": read_lp}
-WRITERS = {"mps": write_mps, "lp": write_lp}
+# Modules of readers and writers, which are imported when a file of their form is read or written.
+FILES = "oragent.modelling.files"
 # Fields of ``ModelFeatures`` that a format can express. Others are written as linear rows.
 NATIVE = {"mps": {"quadratic", "quadratic_rows", "indicators", "ordered_sets", "semi_continuous", "goals"}}
 NATIVE["lp"] = NATIVE["mps"] | {"piecewise", "absolutes", "extremes", "products"}
@@ -42,7 +40,7 @@ def to_text(model: IndexedModel, form: str) -> str:
             model = _split_features(model, form)
         naming = SafeNaming.for_model(model)
         safe = _with_titles(model.rename(naming.variables, naming.rows), naming.rows)
-        body = WRITERS[form](safe)
+        body = getattr(import_module(f"{FILES}.text_writers"), f"write_{form}")(safe)
     except ModellingError as problem:
         raise ModellingError(
             f"a file of form {form} cannot contain this model, but a .json file can: {problem}"
@@ -78,7 +76,7 @@ def from_text(text: str, form: str) -> IndexedModel:
     Raises:
         ModellingError: The text is not a model of this form; the message names the line.
     """
-    model = READERS[form](text)
+    model: IndexedModel = getattr(import_module(f"{FILES}.{form}_reader"), f"read_{form}")(text)
     names = _read_notes(text)
     if names["objective"]:
         model = model.with_records(objective=replace(model.objective_record, name=names["objective"][""]))
