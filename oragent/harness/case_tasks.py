@@ -10,6 +10,7 @@ from typing import Any
 
 from oragent._base.errors import CandidateError, OragentError, ProblemError
 from oragent._base.protocol import Status
+from oragent._base.racing import BY_INSTANCE
 from oragent._base.text_format import one_line
 from oragent.harness.framework_modules import load_module
 
@@ -22,8 +23,8 @@ Scores = dict[str, tuple[list[Any], str | None]]
 RunOnFiles = Callable[[Sequence[str], Mapping[str, bytes]], bytes]
 
 
-def score_cases(config: ModuleType, data: Path, solve: Callable[..., Any], mode: str) -> dict[str, float]:
-    """Return the mean score over the cases of a task of CO-Bench, as its framework computes it.
+def score_cases(config: ModuleType, data: Path, solve: Callable[..., Any], mode: str) -> dict[str, Any]:
+    """Return the mean score over the cases of a task of CO-Bench, as its framework computes it, and that of each case.
 
     Args:
         config: Module of the task.
@@ -49,20 +50,23 @@ def score_cases(config: ModuleType, data: Path, solve: Callable[..., Any], mode:
             None,
         )
     normed: Scores = getattr(config, "norm_score", lambda values: values)(results)
-    means, errors, count = [], [], 0
+    by_file: dict[str, list[float]] = {}
+    errors = []
     for name, (scores, error) in normed.items():
         chosen = _choose(development, name, len(scores or ()), is_test=mode == "test")
         if not chosen:
             continue
         own = [scores[number] for number in sorted(chosen)]
-        means.append(0.0 if error else sum(0 if isinstance(value, str) else value for value in own) / len(own))
+        by_file[name] = [0.0 if error or isinstance(value, str) else float(value) for value in own]
         errors += [value for value in own if isinstance(value, str)]
-        count += len(own)
-    if not means:
+    if not by_file:
         raise ProblemError(f"{data} has no instances for mode {mode}")
+    count = sum(map(len, by_file.values()))
     if errors:
         print(f"instances without a score: {len(errors)} of {count}; the first: {errors[0]}")
-    return {"combined_score": sum(means) / len(means), "instances": count, "without_score": len(errors)}
+    means = [sum(values) / len(values) for values in by_file.values()]
+    score = sum(means) / len(means)
+    return {"combined_score": score, "instances": count, "without_score": len(errors), BY_INSTANCE: by_file}
 
 
 def _choose(development: Any, name: str, count: int, *, is_test: bool) -> Collection[int]:
@@ -84,7 +88,7 @@ def _score_instance(config: ModuleType, instance: Mapping[str, Any], solve: Call
         return one_line(f"Exception: {problem}", MAX_MESSAGE)
 
 
-def score_files(evaluator: ModuleType, task: Path, run: RunOnFiles, mode: str) -> dict[str, float]:
+def score_files(evaluator: ModuleType, task: Path, run: RunOnFiles, mode: str) -> dict[str, Any]:
     """Return the quality-yield index of a task of HeuriGym, or the mean cost without the costs of experts.
 
     Args:
@@ -116,7 +120,7 @@ def score_files(evaluator: ModuleType, task: Path, run: RunOnFiles, mode: str) -
         raise CandidateError(one_line(f"the solution is not valid: {problem}", MAX_MESSAGE), Status.INVALID)
     mean = sum(costs.values()) / len(costs)
     if not has_experts:
-        return {"combined_score": mean, "instances": len(groups)}
+        return {"combined_score": mean, "instances": len(groups), BY_INSTANCE: {"all": list(costs.values())}}
     values = [normalise(cost, experts[name]) for name, cost in costs.items()]
     quality = math.exp(sum(map(math.log, values)) / len(values)) if min(values) > 0 else 0.0
     share = len(costs) / len(groups)

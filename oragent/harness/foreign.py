@@ -24,6 +24,7 @@ import numpy as np
 
 from oragent._base.errors import CandidateError, ProblemError
 from oragent._base.protocol import Result, Status
+from oragent._base.racing import BY_INSTANCE
 from oragent.harness.arguments import Arguments
 from oragent.harness.case_tasks import DATA, DATASET, EVAL, score_cases, score_files
 from oragent.harness.framework_modules import install_substitutes, load_module
@@ -314,7 +315,8 @@ def _make_result(task: TaskSettings, metrics: Mapping[str, Any], candidate: str)
         raise CandidateError(f"the score is {score}", Status.INVALID)
     features = {**numbers, "complexity": float(len(candidate)), "score": score}
     finite = {name: value for name, value in numbers.items() if math.isfinite(value)}
-    return Result(finite, tuple(features.get(name, 0.0) for name in task.features) or None, score)
+    values = {BY_INSTANCE: metrics[BY_INSTANCE]} if BY_INSTANCE in metrics else {}
+    return Result(finite | values, tuple(features.get(name, 0.0) for name in task.features) or None, score)
 
 
 @contextmanager

@@ -56,6 +56,9 @@ def test_a_task_of_co_bench_has_its_development_set_as_val_and_the_rest_as_test(
     assert made.trial.score == (normed[1] + normed[2]) / 2
     assert oragent.evaluate(made.folder, mode="test").score == (normed[0] + (normed[3] + normed[4]) / 2) / 2
     assert made.trial.calls == 2
+    # Programs can be compared instance by instance.
+    test = oragent.evaluate(made.folder, mode="test").metrics["by_instance"]
+    assert test == {"a.txt": pytest.approx([normed[0]], abs=1e-6), "b.txt": pytest.approx(normed[3:5], abs=1e-6)}
 
 
 @pytest.mark.slow
@@ -88,6 +91,8 @@ def test_a_task_of_heurigym_has_the_mean_cost_without_experts(heurigym: Path, tm
     assert (made.trial.status, str(problem.about.direction)) == ("isolated", "minimize")
     demo = [compute_loss(values, np.ones(4)) for values in ([1, 2, 3, 4], [2, 3, 4, 5])]
     assert made.trial.score == made.trial.shared_score == sum(demo) / 2
+    (costs,) = oragent.evaluate(made.folder).metrics["by_instance"].values()
+    assert costs == pytest.approx(demo, abs=1e-6)
     assert oragent.evaluate(made.folder, mode="test").score == compute_loss([1, 1, 9], np.ones(3))
     wrong = SOLVER.replace("np.ones(len(values))", "-np.ones(len(values))")
     assert oragent.evaluate(made.folder, wrong).score is None
