@@ -97,3 +97,113 @@ def test_kinds_and_shapes(expression: str, kind: ExpressionKind, shape: int | No
 )  # fmt: skip
 def test_what_cannot_be_negative(expression: str, expected: bool) -> None:
     assert infer(expression)[2] is expected
+
+
+# Kind, shape and whether it cannot be negative, as numpy computes them for an array ``x``, a number ``v`` and counts.
+INFERRED = """
+1 NEUTRAL 0 True              ; -1 NEUTRAL 0 False              ; -0.5 NUMBER 0 False       ; b'a' OTHER 0 False
+-n COUNT 0 False              ; +x NUMBER 1 False               ; (m := x) NUMBER 1 False   ; not x OTHER 1 False
+np.inf NUMBER 0 True          ; math.pi NUMBER 0 True           ; np.nan OTHER None False   ; x.nan OTHER None False
+x.shape COUNT None True       ; x.shape[0] COUNT 0 True         ; x.size COUNT 0 True       ; x.ndim COUNT 0 False
+x.T NUMBER 1 True             ; (-x).T NUMBER 1 False           ; [x, n] NUMBER 1 False     ; [n, k] COUNT 1 False
+(x, v) NUMBER None False      ; [] OTHER 1 False                ; [n for i in x] COUNT 1 False
+x[n] NUMBER None True         ; x[n, k] NUMBER 0 True           ; x[n, x > 1] NUMBER 1 True ; x[:, n] NUMBER 1 True
+x[n:k, 1] NUMBER 1 True       ; x[n, other] NUMBER None True    ; (x - v)[n] NUMBER None False
+other OTHER None False        ; other + n OTHER None False      ; other * v NUMBER None False
+n % k COUNT 0 False           ; n / k NUMBER 0 True             ; n ** k NUMBER 0 True      ; 2 / 3 NUMBER 0 True
+n - k COUNT 0 False           ; v + n NUMBER 0 True             ; v - x NUMBER 1 False      ; (v - n) ** 2 NUMBER 0 False
+1 if v else 2 OTHER 0 True    ; n if v else k COUNT 0 True      ; n if v else x NUMBER None True
+v if v else -1 NUMBER 0 False ; -1.0 if v else v NUMBER 0 False ; x > v OTHER 1 True        ; v > n OTHER 0 True
+n > other OTHER None True     ; v < x < n OTHER 1 True          ; x[1] < n OTHER None True
+np.argsort(x) COUNT 1 True    ; np.argsort(np.argsort(x)) NUMBER 1 True ; x.argsort() COUNT 1 True
+np.argsort(np.argmax(x)) COUNT 0 True ; np.unique(x) COUNT 1 False ; np.argmax(x, axis=0) COUNT None False
+x.argmax() COUNT 0 False      ; x.argmax(axis=0) COUNT None False ; np.array([n, k]) COUNT 1 False
+np.repeat(n, 3) COUNT 1 True  ; np.cumsum(x) NUMBER 1 True      ; np.cumsum(x - v) NUMBER 1 False
+np.exp(v) NUMBER 0 True       ; np.exp(-x) NUMBER 1 True        ; np.other(x) OTHER None False
+np.zeros(3) NUMBER 1 True     ; np.maximum(v, n) NUMBER 0 True  ; np.maximum(v, other) NUMBER None False
+np.maximum(other, x) NUMBER 1 False ; np.minimum(v, -n) NUMBER 0 False ; np.clip(x, 0.0, v) NUMBER 1 True
+np.where(x > v, n, k) NUMBER 1 True ; np.where(-v > n, v, n) NUMBER 0 True ; np.subtract(x, v) NUMBER 1 False
+np.log(x) NUMBER 1 False      ; np.log1p(x) NUMBER 1 True       ; np.log10(v) NUMBER 0 False
+np.sum(x) NUMBER 0 True       ; np.sum(x, 0) NUMBER None True   ; np.sum(x, axis=0) NUMBER None True
+x.sum() NUMBER 0 True         ; x.sum(1) NUMBER None True       ; (x - v).max() NUMBER 0 False ; n.sum() COUNT 0 True
+np.percentile(x, 50) NUMBER 0 True ; np.quantile(x, 0.5, 0) NUMBER None True ; x.quantile(0.5) NUMBER 0 True
+x.item() NUMBER 0 False       ; x.copy() NUMBER 1 False         ; x.clip(0, 1) NUMBER 1 True ; x.other() OTHER None False
+x.flatten() NUMBER None False ; x.astype(int) NUMBER 1 False    ; n.copy() COUNT 0 False
+len(x) COUNT 0 True           ; int(v) COUNT 0 False            ; float(n) NUMBER 0 True    ; round(v) NUMBER 0 True
+abs(x) NUMBER 1 True          ; abs(v - n) NUMBER 0 True        ; abs(other) NUMBER None True
+sum(x) NUMBER 0 True          ; max(x) NUMBER 0 True            ; max(v, -n) NUMBER 0 False ; min(n, k) COUNT 0 True
+min(n, v) NUMBER 0 True       ; min(x, key=other) OTHER 0 True  ; min() OTHER 0 False       ; pow(v, 2) NUMBER None True
+max(v * 2 for i in x) NUMBER 0 False ; sorted(x) OTHER 1 False  ; list(x) OTHER 1 False     ; set(x) OTHER None False
+other(x) OTHER None False     ; other(x)(n) OTHER None False    ; lambda y: y OTHER None False
+"""
+CASES = [part.strip().rsplit(maxsplit=3) for line in INFERRED.split("\n") for part in line.split(";") if part.strip()]
+
+
+@pytest.mark.parametrize(("expression", "kind", "shape", "nonnegative"), CASES)
+def test_kinds_shapes_and_signs(expression: str, kind: str, shape: str, nonnegative: str) -> None:
+    found = infer(expression)
+    assert [found[0].name, str(found[1]), str(found[2])] == [kind, shape, nonnegative]
+
+
+def infer_name(
+    body: str, name: str, head: str = "x: np.ndarray, v: float, n, s: set[int]"
+) -> tuple[str, int | None, bool]:
+    """Return what is known of a name in a function with that body and these parameters."""
+    lines = "".join(f"    {line}\n" for line in body.split("; "))
+    facts = NameFacts(ast.parse(f"def f({head}):\n{lines}").body[0], evolved=True)
+    node = ast.Name(name, ast.Load())
+    return facts.kind(node).name, facts.shape(node), facts.nonnegative(node)
+
+
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        ("y = 1", ("NUMBER", 0, True)), ("y: float = -1", ("NUMBER", 0, False)), ("y: int", ("OTHER", None, False)),
+        ("y = len(x)", ("COUNT", 0, True)), ("y = other", ("OTHER", None, False)), ("z = (y := x)", ("NUMBER", 1, True)),
+        # What is assigned twice has what both have.
+        ("y = x; y = v", ("NUMBER", None, True)), ("y = v; y = 1", ("NUMBER", 0, True)), ("y = len(x); y = 1", ("COUNT", 0, True)),
+        ("y = len(x); y = v", ("NUMBER", 0, True)), ("y = v; y = -v", ("NUMBER", 0, False)), ("y = -v; y = v", ("NUMBER", 0, False)),
+        ("y = v; y -= 1", ("NUMBER", 0, False)), ("y = x; y *= 2", ("NUMBER", 1, True)), ("y = 1; y = 'a'", ("OTHER", 0, False)),
+        # Items of arrays are numbers, those of collections and ranges are counts.
+        ("for y in x: pass", ("NUMBER", None, True)), ("for y in range(n): pass", ("COUNT", 0, False)),
+        ("for y in s: pass", ("COUNT", 0, True)), ("z = [y for y in x]", ("NUMBER", None, True)),
+        ("y, z = x.shape", ("COUNT", 0, True)), ("z, y = x.size", ("OTHER", None, False)), ("(z, y), w = v", ("OTHER", None, False)),
+        ("y = z = x", ("OTHER", None, False)), ("for z, y in other: pass", ("OTHER", None, False)),
+        # Names of unknown values are numbers if they are operands.
+        ("for z, y in other: w = y * 2.0", ("NUMBER", None, False)), ("for z, y in other: w = np.exp(y)", ("NUMBER", None, False)),
+        ("for z, y in other: w = np.exp(z)", ("OTHER", None, False)), ("for z, y in other: x[y]", ("COUNT", 0, True)),
+        ("g = lambda y: y * 2.0", ("NUMBER", None, False)), ("g = lambda z, *y, **w: z * 2.0", ("OTHER", None, False)),
+        # An index or a size is a count; what is searched or changed by a method is a collection.
+        ("y = v; x[y]", ("COUNT", 0, True)), ("y = v; x[y + 1, -n:]", ("COUNT", 0, True)), ("y = v; x[1, :y]", ("COUNT", 0, True)),
+        ("y = v; np.zeros((2, y))", ("COUNT", 0, True)), ("y = v; range(y)", ("COUNT", 0, True)), ("y = v; x[g(y)]", ("NUMBER", 0, True)),
+        ("y = v; x[y > 1]", ("NUMBER", 0, True)), ("y = v; np.exp(y)", ("NUMBER", 0, True)),
+        ("y = x; y.add(1)", ("OTHER", 1, True)), ("y = x; z = 1 in y", ("OTHER", 1, True)), ("y = x; z = 1 not in y", ("OTHER", 1, True)),
+        ("y = x; z = 1 < y", ("NUMBER", 1, True)), ("y = x; y['a']", ("OTHER", 1, True)), ("y = x; y[0]", ("NUMBER", 1, True)),
+        ("y = x; sorted(y)", ("OTHER", 1, True)), ("y = x; sum(y)", ("NUMBER", 1, True)), ("y = x; min(y, key=g)", ("OTHER", 1, True)),
+        ("y = x; min(y)", ("NUMBER", 1, True)), ("y = x; np.add(y, 1)", ("NUMBER", 1, True)), ("np = x; y = np.add(1, 2)", ("NUMBER", 0, True)),
+    ],
+)  # fmt: skip
+def test_what_is_known_of_a_name_comes_from_all_of_its_uses(body: str, found: tuple[str, int | None, bool]) -> None:
+    assert infer_name(body, "y") == found
+
+
+@pytest.mark.parametrize(
+    ("head", "found"),
+    [
+        ("y", ("NUMBER", 1)), ("y: np.ndarray", ("NUMBER", 1)), ("y: 'torch.Tensor'", ("NUMBER", 1)), ("y: float", ("NUMBER", 0)),
+        ("y: int", ("NUMBER", 0)), ("y: NDArray[np.float64]", ("NUMBER", 1)), ("y: list[int]", ("OTHER", 1)), ("y: dict", ("OTHER", 1)),
+    ],
+)  # fmt: skip
+def test_parameters_are_what_they_are_annotated_as(head: str, found: tuple[str, int | None]) -> None:
+    assert infer_name("return 0", "y", head)[:2] == found
+    assert infer_name("return x[y]", "y", head)[0] == "COUNT"
+
+
+def test_a_parameter_of_a_helper_may_be_of_any_shape_and_sign() -> None:
+    unit = ast.parse("def g(x, y: np.ndarray):\n    return x\n").body[0]
+    helper, evolved = NameFacts(unit, evolved=False), NameFacts(unit, evolved=True)
+    names = [ast.Name(name, ast.Load()) for name in "xy"]
+    assert [helper.shape(name) for name in names] == [None, 1]
+    assert [evolved.shape(name) for name in names] == [1, 1]
+    assert [helper.nonnegative(name) for name in names] == [False, False]
+    assert [evolved.nonnegative(name) for name in names] == [True, True]

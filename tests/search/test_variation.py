@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from oragent._base.errors import CandidateError
 from oragent.evaluation.problem import Primitive
 from oragent.programs.syntax import canonical_form, check_program, count_nodes, read_signature
+from oragent.search.genetics import branches, growth
 from oragent.search.genetics import draft as drafts
-from oragent.search.genetics import growth
 from oragent.search.genetics.variation import MAX_NODES, OPERATORS, room, vary
 
 EDGES = '''import numpy as np
@@ -490,3 +490,242 @@ def test_a_type_tells_where_a_primitive_fits_and_what_may_be_done_with_it():
         for number in range(60)
     ]
     assert not any("np.mean(near(d))" in child.source for child in scalar)  # a number has no mean
+
+
+# --- what an operator can make of a place ----------------------------------------------------------------------------
+
+
+def numbers(operator, body, **options):
+    """Return the numbers that an operator puts in place of the only ``N`` of a body."""
+    start, _, end = body.partition("N")
+    value, body = end.split("|", 1)[0], start + end.replace("|", "", 1)
+    texts = bodies(operator, body, tries=options.pop("tries", 200), **options)
+    rest = end.split("|", 1)[1]
+    assert all(text.startswith(start) and text.endswith(rest) for text in texts)
+    found = {float(text[len(start) : len(text) - len(rest)].replace("--", "")) for text in texts}
+    return {number for number in found if number != float(value)}
+
+
+@pytest.mark.parametrize(
+    ("body", "whole"),
+    [
+        ("return x[3] + N7|", {5, 6, 8, 9}),
+        ("return x + N1|", {0, 2}),
+        ("return x + -N2|", {1, 3}),
+        ("return x.sum(axis=1, k=N2|) + True", {1, 3}),
+        ("return x[2].y(N3|)[4]", {2, 4}),
+    ],
+)
+def test_a_whole_number_of_any_program_changes_by_a_step_in_proportion(body, whole):
+    assert numbers(branches.change_number, body, parameters="x") == whole
+
+
+def test_other_numbers_of_any_program_change_by_a_factor_and_zero_to_either_sign():
+    factors = numbers(branches.change_number, "return x + N2.0|", parameters="x")
+    assert 0.5 < min(factors) < 1 < 2 < 3 < max(factors) < 8
+    assert np.std(np.log([*factors])) == pytest.approx(0.4, rel=0.2)
+    about_zero = numbers(branches.change_number, "return x + N0.0|", parameters="x")
+    assert min(about_zero) < 0 < max(about_zero)
+    assert np.std([*about_zero]) == pytest.approx(0.5, rel=0.2)
+    for body in ("return x", "return x[3]", "return True", "return x.sum(axis=1, ddof=2)"):
+        assert not bodies(branches.change_number, body, parameters="x")
+
+
+@pytest.mark.parametrize(
+    ("body", "changed"),
+    [
+        ("return 1 if x < 2 else 3", {f"return 1 if x {order} 2 else 3" for order in ("<=", ">", ">=")}),
+        ("return 1 if x < 2 < y else 3", {"return 1 if not x < 2 < y else 3"}),
+        ("return 1 if x == 2 else 3", {"return 1 if not x == 2 else 3"}),
+        ("return 1 if not x else 3", {"return 1 if x else 3"}),
+        ("return 1 if -x else 3", {"return 1 if not -x else 3"}),
+        ("return min(x) + max(y) + x.min()", {"return max(x) + max(y) + x.min()", "return min(x) + min(y) + x.min()"}),
+        ("x.sort(); return x", {"x.sort(reverse=True); return x"}),
+        ("return sorted(x, key=y, reverse=y)", {"return sorted(x, key=y, reverse=not y)"}),
+        ("return reversed(x).order", set()),
+    ],
+)
+def test_a_branch_a_choice_or_a_sort_is_reversed(body, changed):
+    assert bodies(branches.change_branch, body, parameters="x, y") == changed
+
+
+def test_inside_a_program_numbers_change_more_often_than_branches():
+    rng, names = np.random.default_rng(0), []
+    for _ in range(400):
+        tree = ast.parse("def f(x):\n    return 1 if x else 2\n")
+        names.append(branches.change_inside(drafts.Draft(tree, "f", (), None, rng)))
+    assert names.count("constant") / 400 == pytest.approx(branches.NUMBERS, abs=0.08)
+    assert {*names} == {"constant", "branch"}
+    for body, name in (("return 1", "constant"), ("return min(x)", "branch"), ("return x", "")):
+        tree = ast.parse(f"def f(x):\n    {body}\n")
+        assert branches.change_inside(drafts.Draft(tree, "f", (), None, rng)) == name
+
+
+@pytest.mark.parametrize(
+    ("body", "low", "high"),
+    [
+        ("return d ** N2|", 0.25, drafts.MAX_POWER),
+        ("return d ** N10.0|", 3, drafts.MAX_POWER),
+        ("return d ** N0.3|", 0.25, 1.1),
+        ("return d + N0|", -1.7, 1.7),
+        ("return d + N1e-06|", -4e-6, 4e-6),
+        ("return d + N9999.0|", -4e4, 4e4),
+        ("k = N3|; return np.sort(d)[:k]", 2, 4),
+        ("k = N1|; return np.sort(d)[:k]", 2, 2),
+        ("k = N20|; return np.sort(d)[:k]", 14, 26),
+        ("k = N0|; return d[k:]", 1, 1),
+    ],
+)
+def test_a_jittered_constant_stays_near_its_value_and_an_exponent_within_bounds(body, low, high):
+    found = numbers(drafts.jitter_constant, body)
+    assert low <= min(found) <= max(found) <= high
+    # The range is used.
+    assert max(found) >= high / 3
+    assert min(found) <= (low + high) / 2
+
+
+def test_a_jittered_constant_rarely_changes_its_sign_and_whole_ones_often_step_by_one():
+    found = []
+    for seed in range(600):
+        tree = ast.parse("def f(d):\n    return d + 3\n")
+        draft = drafts.Draft(tree, "f", (), None, np.random.default_rng(seed))
+        draft.look()
+        assert drafts.jitter_constant(draft)
+        found.append(ast.unparse(ast.fix_missing_locations(tree)).split(" + ")[1])
+    assert sum(text.startswith("-") for text in found) / 600 == pytest.approx(0.05, abs=0.03)
+    assert sum(text.lstrip("-") in ("2", "4") for text in found) / 600 == pytest.approx(0.5, abs=0.07)
+
+
+@pytest.mark.parametrize(
+    "body", ["return d + 1e-7", "return d + 10000.0", "return d + -1e-8", "return d[1] + True", "return d"]
+)
+def test_guards_and_infinities_are_not_jittered(body):
+    assert not bodies(drafts.jitter_constant, body)
+
+
+def test_a_factor_of_the_result_is_jittered_only_if_nothing_else_can_be():
+    assert numbers(drafts.jitter_constant, "return N2.0| * d")
+    for body in ("return 2.0 * (d + N0.5|)", "return (d + N0.5|) / 2.0", "return 2.0 * d ** N0.5|"):
+        found = numbers(drafts.jitter_constant, body)
+        assert len(found) > 50
+
+
+@pytest.mark.parametrize(
+    ("body", "changed"),
+    [
+        ("return d - 1", {"return d * 1", "return d + 1"}),
+        ("return d / 2", {"return d * 2", "return d + 2", "return d - 2"}),
+        ("return d * np.log(d)", {"return d + np.log(d)", "return d - np.log(d)"}),
+        ("return d % 2", set()),
+        ("return d ** 2", set()),
+        ("return np.where(d == 1, d, 0)", set()),
+        (
+            "return np.where((d < 1) & (d >= 2), d, 0)",
+            {f"return np.where((d {order} 1) & (d >= 2), d, 0)" for order in ("<=", ">", ">=")}
+            | {f"return np.where((d < 1) & (d {order} 2), d, 0)" for order in ("<", "<=", ">")},
+        ),
+    ],
+)
+def test_an_operator_is_swapped_where_the_result_stays_defined(body, changed):
+    assert bodies(drafts.swap_operator, body, tries=80) == changed
+
+
+@pytest.mark.parametrize(
+    ("body", "names"),
+    [
+        ("return np.maximum(d, 1)", "minimum"),
+        ("return min(d)", "max"),
+        ("return np.median(d)", "max mean min std"),
+        ("return d.std()", "max mean min"),
+        ("return math.sqrt(d)", "log1p tanh"),
+        ("return math.tanh(d - 1)", ""),
+        ("return np.abs(d)", "log1p sqrt square tanh"),
+        ("return np.square(d - 1)", "abs tanh"),
+        ("return np.other(d)", ""),
+        ("return max(d, key=g)", ""),
+    ],
+)
+def test_a_function_is_swapped_for_one_that_is_defined_for_its_argument(body, names):
+    found = bodies(drafts.swap_function, body, tries=80)
+    called = re.compile(r"return (?:d\.|np\.|math\.)?(\w+)\(")
+    assert sorted(called.match(text)[1] for text in found) == names.split()
+    assert all(text.partition("(")[2] == body.partition("(")[2] for text in found)
+
+
+def test_functions_of_torch_are_swapped_for_those_that_return_a_number():
+    def swap(body):
+        found = set()
+        for seed in range(40):
+            tree = ast.parse(f"import torch\ndef f(d: torch.Tensor):\n    return {body}\n")
+            draft = drafts.Draft(tree, "f", (), None, np.random.default_rng(seed))
+            draft.look()
+            if drafts.swap_function(draft):
+                found.add(ast.unparse(tree.body[-1].body[0].value))
+        return found
+
+    assert swap("torch.mean(d)") == {"torch.std(d)"}
+    assert swap("torch.mean(d, dim=1)") == {"torch.std(d, dim=1)"}
+    assert swap("d.mean(1)") == set()
+    assert swap("d.mean()") == {"d.max()", "d.min()", "d.std()"}
+    assert swap("torch.sqrt(d)") == {f"torch.{name}(d)" for name in ("log1p", "tanh", "square", "abs")}
+
+
+@pytest.mark.parametrize(
+    ("body", "changed"),
+    [
+        ("return d + 1", {"return d"}),
+        ("return -d", {"return d"}),
+        ("return d if k else 2 * d", {"return d", "return 2 * d", "return d if k else d"}),
+        ("return np.maximum(d, 2 * d)", {"return d", "return 2 * d", "return np.maximum(d, d)"}),
+        ("return np.where(d == 1, d, 2 * d)", {"return np.where(d == 1, d, d)"}),
+        # A term that keeps a divisor from zero stays.
+        ("return 1 / (d + 2)", {"return d + 2"}),
+        ("return 1 / (d * 2)", {"return d * 2", "return 1 / d"}),
+        ("return np.exp(d) * d.sum()", {"return np.exp(d)", "return d * d.sum()"}),
+        ("return d ** k.size", {"return d"}),
+        ("s = d; s = s + 1; return s", {"s = d; return s", "s = d; s = s; return s"}),
+        ("s = d; s[0] += 1; return s", set()),
+        ("s = d; s *= 2; return s", {"s = d; return s"}),
+        ("return np.mean(d)", set()),
+        ("return d[0]", set()),
+    ],
+)
+def test_a_program_shrinks_to_its_parts_of_the_same_shape(body, changed):
+    assert bodies(drafts.shrink_program, body, parameters="d: np.ndarray, k", tries=100) == changed
+
+
+def test_draws_follow_their_weights():
+    draft = drafts.Draft(ast.parse(""), "f", (), None, np.random.default_rng(1))
+    drawn = [draft.weighted("abc", (1.0, 0.5, 2.5)) for _ in range(2000)]
+    assert [drawn.count(item) / 2000 for item in "abc"] == pytest.approx([0.25, 0.125, 0.625], abs=0.04)
+    assert {draft.weighted("abc", (0.0, 1e-9, 0.0)) for _ in range(20)} == {"b"}
+    assert sum(draft.chance(0.3) for _ in range(2000)) / 2000 == pytest.approx(0.3, abs=0.04)
+    logs = np.log([draft.number(5.0, 0.4) / 5.0 for _ in range(2000)])
+    assert (logs.mean(), logs.std()) == (pytest.approx(0, abs=0.03), pytest.approx(0.4, abs=0.03))
+    assert sorted(draft.shuffled("abcd")) == sorted("abcd")
+    assert len({tuple(draft.shuffled("abc")) for _ in range(60)}) == 6
+    assert [drafts.round_to_three(value) for value in (1234.5, 0.0012349, -2.0)] == [1230.0, 0.00123, -2.0]
+
+
+def test_half_of_the_places_that_are_drawn_hold_a_whole_result():
+    tree = ast.parse("def f(d):\n    return np.sqrt(d + 1) + np.exp(d * 2)\n")
+    draft = drafts.Draft(tree, "f", (), None, np.random.default_rng(2))
+    draft.look()
+    places = [*draft.sites.numbers]
+    drawn = [draft.choose(places) for _ in range(2000)]
+    shares = [sum(site is place for site in drawn) / 2000 for place in places]
+    assert shares[0] == pytest.approx(0.5 + 0.5 / len(places), abs=0.04)
+    assert shares[1:] == pytest.approx([0.5 / len(places)] * (len(places) - 1), abs=0.03)
+
+
+def test_a_new_variable_has_a_new_name_and_stands_before_its_use():
+    tree = ast.parse("def f(d, term2):\n    term = d\n    return term + d\n")
+    draft = drafts.Draft(tree, "f", (), None, np.random.default_rng(2))
+    draft.look()
+    result = next(site for site in draft.sites.numbers if site.context.root)
+    name = draft.define(result, ast.parse("d * 2", mode="eval").body, "term")
+    result.put(name)
+    assert ast.unparse(ast.fix_missing_locations(tree)) == (
+        "def f(d, term2):\n    term = d\n    term3 = d * 2\n    return term3"
+    )
+    assert draft.define(result, ast.Constant(1), "other").id == "other"
