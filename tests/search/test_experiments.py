@@ -28,6 +28,7 @@ from oragent.programs.parameters import read_value
 from oragent.search import running_work
 from oragent.search.calibration import fill_limit, work_parameter
 from oragent.search.experiments import (
+    MAX_SETTINGS,
     PairedDifference,
     ProbeResult,
     Refit,
@@ -35,10 +36,14 @@ from oragent.search.experiments import (
     SweepResult,
     SweepRow,
     compare_pairs,
+    find_position,
     read_axes,
+    read_places,
+    read_start,
     run_probe,
     run_sweep,
     scale_seconds,
+    value_at,
 )
 from oragent.search.folder import RunFolder, reopen
 from oragent.search.round_context import RoundContext
@@ -543,3 +548,355 @@ def test_a_sweep_of_work_begins_with_the_cheapest_and_drops_what_is_dearer_than_
     # the present value, then four at once
     assert measured == [4, 10, 15, 20, 40]
     assert result.skipped == 5
+
+
+# --- values ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_subset_names_its_instances_to_the_evaluator() -> None:
+    assert Subset().arguments == ()
+    assert Subset(instances="8").arguments == ("--instances=8",)
+    assert Subset(instances="2:5", seed=3).arguments == ("--instances=2:5", "--fresh_seed=3")
+    assert Subset(seed=3).arguments == ("--fresh_seed=3",)
+    assert Subset.choose(None, None, False) == Subset()
+    assert Subset.choose([20], 8, True) == Subset((20,), "8", "practice")
+    assert Subset.choose([], "0:1", False) == Subset((), "0:1")
+    for sizes, mode in (((20, 50), "train"), ((100,), "val")):
+        assert Subset(sizes, mode=mode).check({"train": (20, 50), "val": (100,)}).sizes == sizes
+    assert Subset(mode="val").check({"train": (20,), "val": (100,)}).sizes == ()
+
+
+class Told:
+    """Answer each run with the next of these evaluations."""
+
+    def __init__(self, *evaluations: Evaluation) -> None:
+        self.evaluations = [*evaluations]
+        self.limits: list[float] = []
+
+    async def __call__(self, source: str, size: int | None, subset: Subset, cpu_s: float, observer: str) -> Evaluation:
+        self.limits.append(cpu_s)
+        return self.evaluations.pop(0)
+
+
+def probe(*evaluations: Evaluation, sizes: tuple[int, ...] = (), cpu_s: float = 10.0) -> ProbeResult:
+    return asyncio.run(run_probe(Told(*evaluations), "", Subset(sizes), cpu_s))
+
+
+def ok(score: float = 1.0, cpu_s: float = 1.0, **metrics: Any) -> Evaluation:
+    return Evaluation(Status.OK, score, metrics=metrics, cpu_s=cpu_s)
+
+
+@pytest.mark.parametrize(
+    ("metrics", "found"),
+    [
+        ({"instances_done": 3, "heuristic_calls": 4, "heuristic_seconds": 2}, (3, 4, 2.0, 1.0)),
+        ({"instances_done": True, "heuristic_calls": 4.0, "heuristic_seconds": "2"}, (None, None, None, 1.0)),
+        ({"heuristic_seconds": 0.5, "experiment_cpu_seconds": 7}, (None, None, 0.5, 7.0)),
+        ({"heuristic_seconds": False, "experiment_cpu_seconds": 0.0}, (None, None, None, 1.0)),
+    ],
+)
+def test_metrics_of_other_types_are_unknown(metrics: dict[str, Any], found: tuple[Any, ...]) -> None:
+    (size,) = probe(ok(**metrics)).sizes
+    assert (size.instances, size.calls, size.seconds, size.cpu_s) == found
+
+
+@pytest.mark.parametrize(("used", "runs"), [(9.0, 2), (9.5, 2), (9.51, 1)])
+def test_a_further_size_is_run_if_half_a_second_is_left(used: float, runs: int) -> None:
+    result = probe(ok(2.0, used), ok(4.0), sizes=(20, 50))
+    assert (len(result.sizes), result.skipped) == (runs, 2 - runs)
+    assert result.score == (3.0 if runs == 2 else None)
+    assert probe(ok(), cpu_s=0.1).skipped == 0
+
+
+def test_the_first_failure_of_a_probe_is_its_problem() -> None:
+    failed = Evaluation(Status.ERROR, message="one"), Evaluation(Status.INVALID, message="two")
+    result = probe(ok(), *failed, sizes=(1, 2, 3))
+    assert (result.problem, result.score) == ("error: one", None)
+    assert probe(ok()).problem == ""
+    assert probe(ok(0.0), ok(4.0), sizes=(1, 2)).score == 2.0
+
+
+def test_times_of_sizes_and_of_the_start_are_read_if_they_are_numbers() -> None:
+    assert read_places({"places_seconds": {"a": 1, 2: 0.5, "c": True, "d": "1"}}) == {"a": 1.0, "2": 0.5}
+    assert read_places({"places_seconds": [1]}) == read_places({}) == {}
+    assert read_start(probe(ok(start_seconds=0.5), ok(start_seconds=2), ok(), sizes=(1, 2, 3))) == 2.0
+    assert read_start(probe(ok())) == 0.0
+    assert scale_seconds(1.0, {"a": 4.0}, 2, 4) == 2.0
+
+
+@pytest.mark.parametrize(
+    ("interval", "is_lower", "is_higher", "text"),
+    [
+        ((-0.61, -0.014), True, False, "-0.27 (-0.61 to -0.014)"),
+        ((0.2, 0.4), False, True, "-0.27 (+0.2 to +0.4)"),
+        ((-0.6, 0.0), False, False, "-0.27 (-0.6 to +0)"),
+        ((0.0, 0.6), False, False, "-0.27 (+0 to +0.6)"),
+        (None, False, False, "-0.27"),
+    ],
+)
+def test_a_difference_is_shown_by_an_interval_on_one_side_of_zero(
+    interval: tuple[float, float] | None, is_lower: bool, is_higher: bool, text: str
+) -> None:
+    difference = PairedDifference(-0.27, interval, 8)
+    assert difference.is_better(Direction.MINIMIZE) is is_lower
+    assert difference.is_better(Direction.MAXIMIZE) is is_higher
+    assert str(difference) == text
+
+
+def row(score: float | None, gain: float | None = None, comparison: int = 0, shown: bool = False) -> SweepRow:
+    difference = None if gain is None else PairedDifference(gain, (gain - 0.1, gain + 0.1) if shown else None, 8)
+    return SweepRow({}, score, 1.0, 1.0, comparison=comparison, difference=difference)
+
+
+def test_rows_are_ranked_by_comparison_and_paired_difference_and_failures_come_last() -> None:
+    rows = (row(5.0), row(9.0, -1.0), row(1.0, 2.0), row(None), row(6.0), row(8.0, -0.5, 1), row(3.9))
+    result = SweepResult(rows, Direction.MINIMIZE, "", 1.0)
+    # The present setting and rows without a difference count by their score.
+    assert [rows.index(found) for found in result.ranked] == [5, 6, 1, 0, 4, 2, 3]
+    assert result.best is rows[5]
+    upward = replace(result, direction=Direction.MAXIMIZE)
+    assert [rows.index(found) for found in upward.ranked] == [5, 2, 4, 0, 1, 6, 3]
+    failed = SweepResult((row(None),), Direction.MINIMIZE, "", 1.0)
+    assert failed.best is None
+
+
+def test_a_row_is_shown_better_by_its_interval_or_without_one_by_its_score() -> None:
+    rows = (
+        row(5.0),
+        row(9.0, -1.0, shown=True),
+        row(1.0, 2.0, shown=True),
+        row(4.0),
+        row(5.0),
+        row(None),
+        row(1.0, -3.0),
+    )
+    for direction, better in ((Direction.MINIMIZE, [1, 3]), (Direction.MAXIMIZE, [2])):
+        result = SweepResult(rows, direction, "", 1.0)
+        assert [number for number, found in enumerate(rows) if result.is_shown_better(found)] == better
+    unknown = SweepResult((row(None), row(7.0)), Direction.MINIMIZE, "", 1.0)
+    assert [unknown.is_shown_better(found) for found in unknown.rows] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("word", "values", "bounds"),
+    [
+        ("A=1,2,1, 3", (1, 2, 3), None),
+        ("A=1.5,+2,-3e1", (1.5, 2, -30.0), None),
+        ("A=1..5", (), (1.0, 5.0, True, False)),
+        ("A=1..5,float", (), (1.0, 5.0, False, False)),
+        ("A=1..5.0", (), (1.0, 5.0, False, False)),
+        ("A=1..1e2", (), (1.0, 100.0, False, False)),
+        ("A=0.5..5,int", (), (0.5, 5.0, True, False)),
+        ("A=1..5,log", (), (1.0, 5.0, True, True)),
+        ("B=1..5", (), (1.0, 5.0, False, False)),
+        ("B=0.1..5,log,float", (), (0.1, 5.0, False, True)),
+        ("A", (), (0.0, 10.0, True, False)),
+        ("B", (), (0.1, 10.0, False, True)),
+    ],
+)
+def test_words_name_values_or_ranges(word: str, values: tuple[float, ...], bounds: tuple | None) -> None:
+    (axis,) = read_axes([word], SOURCE)
+    assert (axis.name, axis.present) == (word[0], {"A": 4, "B": 1.5}[word[0]])
+    assert axis.values == values
+    assert [type(value) for value in axis.values] == [type(value) for value in values]
+    if bounds is None:
+        assert axis.parameter is None
+    else:
+        found = axis.parameter
+        assert found is not None
+        assert (found.low, found.high, found.is_integer, found.is_logarithmic) == bounds
+
+
+@pytest.mark.parametrize(
+    "words", [["A=1..1"], ["B=-1..2,log"], ["A=1=2"], ["A=1,2", "B"], ["A=1", "B=1", "A=2"], ["1"], [""]]
+)
+def test_words_of_another_form_are_refused(words: list[str]) -> None:
+    with pytest.raises(ConfigError):
+        read_axes(words, SOURCE)
+
+
+def test_a_grid_may_have_as_many_settings_as_the_limit() -> None:
+    for count in (MAX_SETTINGS // 2, MAX_SETTINGS // 2 + 1):
+        words = [f"A={','.join(map(str, range(count)))}", "B=1,2"]
+        if count == MAX_SETTINGS // 2:
+            assert [len(axis.values) for axis in read_axes(words, SOURCE)] == [count, 2]
+        else:
+            with pytest.raises(ConfigError):
+                read_axes(words, SOURCE)
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "is_log", "position"),
+    [
+        (3.0, 1.0, 5.0, False, 0.5), (1.0, 1.0, 5.0, False, 0.0), (5.0, 1.0, 5.0, False, 1.0), (10.0, 1.0, 100.0, True, 0.5),
+        (1.0, 1.0, 100.0, True, 0.0), (-2.0, -4.0, 4.0, False, 0.25), (0.01, 1e-4, 100.0, True, 1 / 3),
+    ],
+)  # fmt: skip
+def test_positions_in_a_range_are_in_proportion_or_by_factors(
+    value: float, low: float, high: float, is_log: bool, position: float
+) -> None:
+    assert find_position(value, low, high, is_log) == pytest.approx(position)
+    assert value_at(position, low, high, is_log) == pytest.approx(value)
+    assert find_position(low - 1, low, high, is_log) == 0.0
+    assert find_position(high + 1, low, high, is_log) == 1.0
+
+
+def test_weights_of_instances_are_alike_within_a_size_and_between_sizes() -> None:
+    """The interval is that of the weighted differences, of which six all of one sign suffice."""
+    present = {"20": [0.0] * 6, "50": [0.0] * 3}
+    found = compare_pairs({"20": [1.0, 2.0, 3.0, 1.0, 2.0, 3.0], "50": [5.0, 6.0, 7.0]}, present)
+    assert found is not None
+    assert (found.mean, found.instances) == (pytest.approx((2 + 6) / 2), 9)
+    assert found.interval is not None
+    assert 0 < found.interval[0] < found.mean < found.interval[1]
+    assert compare_pairs({"20": [1.0], "50": [1.0]}, {"20": [1.0]}) is None
+
+
+# --- the course of a sweep -------------------------------------------------------------------------------------------
+
+
+class Course:
+    """Answer runs by a function of the value of A; record the values, limits, instances and when runs begin."""
+
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+        self.values: list[float] = []
+        self.limits: list[float] = []
+        self.subsets: list[Subset] = []
+        self.batches: list[int] = []
+
+    async def __call__(self, source: str, size: int | None, subset: Subset, cpu_s: float, observer: str) -> Evaluation:
+        self.values.append(read_value(source, "A"))
+        self.limits.append(cpu_s)
+        self.subsets.append(subset)
+        return self.answer(self.values[-1], cpu_s)
+
+    async def gather(self, works: Sequence[Awaitable[ProbeResult]]) -> list[ProbeResult]:
+        self.batches.append(len(works))
+        return [await work for work in works]
+
+
+def run_course(course: Course, words: Sequence[str], source: str = SOURCE, **options: Any) -> SweepResult:
+    axes = read_axes(words, source)
+    subset = options.pop("subset", Subset((20,)))
+    return asyncio.run(run_sweep(course, course.gather, source, axes, subset, Direction.MINIMIZE, **options))
+
+
+def test_settings_run_in_batches_that_the_slowest_so_far_allows() -> None:
+    course = Course(lambda value, cpu_s: ok(value, 1.0 + (value == 2)))
+    result = run_course(course, ["A=1,2,3,5,6,7,8,9,10"], cpu_s=11.5)
+    # One at first, then four; after the second, which took 2 s, the remaining 5.5 s allow two of 2 s, and so on.
+    assert course.batches == [1, 4, 2, 1, 1, 1]
+    assert course.limits[:5] == [11.5] + [10.5 / 4] * 4
+    assert (course.values, result.skipped) == ([4, 1, 2, 3, 5, 6, 7, 8, 9, 10], 0)
+    assert result.cpu_s == 11.0
+
+
+@pytest.mark.parametrize(("cpu_s", "runs"), [(1.5, 2), (1.49, 1)])
+def test_a_further_setting_runs_if_half_a_second_is_left(cpu_s: float, runs: int) -> None:
+    course = Course(lambda value, limit_s: ok(value, min(1.0, limit_s)))
+    result = run_course(course, ["A=1"], cpu_s=cpu_s)
+    assert (len(result.rows), result.skipped) == (runs, 2 - runs)
+
+
+def test_other_failures_than_the_first_do_not_end_a_sweep() -> None:
+    course = Course(lambda value, cpu_s: Evaluation(Status.ERROR, message=f"bad {min(value, 6)}", cpu_s=0.1))
+    result = run_course(course, ["A=1,6,7,8,9"])
+    assert len(result.rows) == 6
+    assert course.batches == [1, 1, 4]
+    mixed = Course(lambda value, cpu_s: ok() if value == 9 else Evaluation(Status.ERROR, message="bad", cpu_s=0.1))
+    assert len(run_course(mixed, ["A=9,1,2,3"]).rows) == 5
+
+
+@pytest.mark.parametrize(
+    ("status", "used", "message"),
+    [(Status.TIMEOUT, 9.0, "not measured"), (Status.TIMEOUT, 8.9, "timeout: late"), (Status.ERROR, 9.5, "error: late")],
+)
+def test_a_run_that_used_nearly_all_of_its_limit_was_ended_by_it(status: Status, used: float, message: str) -> None:
+    course = Course(lambda value, cpu_s: Evaluation(status, message="late", cpu_s=used))
+    (found,) = run_course(course, ["A=4"], cpu_s=10.0).rows
+    assert found.message.startswith(message)
+    assert found.is_out_of_time is (status is Status.TIMEOUT)
+
+
+def test_a_row_adds_up_what_its_sizes_report() -> None:
+    values = {"20": [1.0, 2.0]}, {"50": [3.0]}
+    evaluations = [
+        ok(1.0, 1.0, heuristic_seconds=0.25, instances_done=2, places_seconds={"20": 0.2}, by_instance=values[0]),
+        ok(3.0, 2.0, heuristic_seconds=0.5, instances_done=1, places_seconds={"50": 0.4}, by_instance=values[1]),
+    ]
+    (found,) = run_course(Course(lambda *_: evaluations.pop(0)), ["A=4"], subset=Subset((20, 50))).rows
+    assert (found.score, found.seconds, found.cpu_s, found.instances) == (2.0, 0.75, 3.0, 3)
+    assert (found.places, found.by_instance) == ({"20": 0.2, "50": 0.4}, values[0] | values[1])
+    evaluations = [ok(1.0, by_instance=values[0]), ok(3.0)]
+    (found,) = run_course(Course(lambda *_: evaluations.pop(0)), ["A=4"], subset=Subset((20, 50))).rows
+    assert (found.seconds, found.instances, found.by_instance) == (None, None, {})
+
+
+def test_each_setting_but_the_present_one_has_its_paired_difference() -> None:
+    def answer(value: float, cpu_s: float) -> Evaluation:
+        return (
+            ok(value, by_instance={"20": [value, value + 1.0]}) if value != 7 else Evaluation(Status.ERROR, message="x")
+        )
+
+    result = run_course(Course(answer), ["A=1,7,4"])
+    found = {found.values["A"]: found.difference and found.difference.mean for found in result.rows}
+    assert found == {4: None, 1: -3.0, 7: None}
+
+
+def test_points_of_cma_es_are_drawn_from_the_seed_and_move_to_the_better_values() -> None:
+    def answer(value: float, cpu_s: float) -> Evaluation:
+        return ok((value - 9) ** 2)
+
+    runs = [Course(answer) for _ in range(3)]
+    for course, seed in zip(runs, (1, 1, 2), strict=True):
+        run_course(course, ["A=0..10,float", "B"], settings=40, seed=seed, cpu_s=1e6)
+    assert runs[0].values == runs[1].values != runs[2].values
+    assert len(runs[0].values) == 41
+    for course in runs:
+        assert np.mean(course.values[-8:]) == pytest.approx(9, abs=1.5)
+        assert np.mean(course.values[1:7]) < 7
+    few = Course(answer)
+    assert len(run_course(few, ["A=0..10,float", "B"], settings=3, cpu_s=1e6).rows) == 4
+
+
+def test_an_integer_range_is_tried_at_its_ends_and_between() -> None:
+    course = Course(lambda value, cpu_s: ok(value))
+    run_course(course, ["A=0..12"])
+    assert course.values == [4, 0, 2, 6, 8, 10, 12]
+    course = Course(lambda value, cpu_s: ok(value))
+    result = run_course(course, ["A=0..2"])
+    # Values that are rounded to the same one run once.
+    assert course.values == [4, 0, 1, 2]
+    assert result.skipped == 0
+
+
+NUMBA = "import numba\nA = 4\n\n@numba.njit\ndef inner(x):\n    return x * A\n\ndef f(x):\n    return inner(x)\n"
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_compiled_functions_get_swept_numbers_as_arguments_unless_that_fails(fails: bool) -> None:
+    texts: list[str] = []
+
+    async def measure(source: str, size: int | None, subset: Subset, cpu_s: float, observer: str) -> Evaluation:
+        texts.append(source)
+        if fails and "inner(x, A" in source:
+            return Evaluation(Status.ERROR, message="no such argument", cpu_s=0.5)
+        return ok(read_value(source, "A"), 1.0, start_seconds=0.25)
+
+    axes = read_axes(["A=1,2"], NUMBA)
+    sweeping = run_sweep(measure, wait_for_all, NUMBA, axes, Subset((20,)), Direction.MINIMIZE, cpu_s=50.0)
+    result = asyncio.run(sweeping)
+    assert ["inner(x, A" in text for text in texts] == ([True, False, False, False] if fails else [True] * 3)
+    assert result.cpu_s == 3.0 + 0.5 * fails
+    assert [found.score for found in result.rows] == [4, 1, 2]
+    assert result.start_s == 0.25
+
+
+def test_the_first_run_of_compiled_code_costs_its_compilation_once() -> None:
+    """The present setting takes 5 s, of which 4 s are compilation: the remaining 3 s are three settings, not none."""
+    course = Course(lambda value, cpu_s: ok(value, 5.0 if value == 4 else 1.0, start_seconds=4.0))
+    result = run_course(course, ["A=1,2,3"], NUMBA, cpu_s=8.0, least=3)
+    assert len(result.rows) == 4
+    course = Course(lambda value, cpu_s: ok(value, 5.0 if value == 4 else 1.0, start_seconds=4.0))
+    assert len(run_course(course, ["A=1,2,3"], SOURCE, cpu_s=8.0, least=3).rows) == 1
