@@ -4,23 +4,28 @@ import asyncio
 from random import Random
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from oragent._base.protocol import Status
 from oragent.programs.parameters import read_value
+from oragent.search import calibration
 from oragent.search.calibration import (
     CLOSE,
     LOWERED_SHARE,
     MAX_EXTRAPOLATION,
     MAX_STEP,
     MAX_VALUES,
+    NOISE,
     Calibration,
     calibrate,
+    fill_limit,
     lower_work,
+    work_parameter,
 )
-from oragent.search.experiments import ProbeResult, SizeResult
+from oragent.search.experiments import USED_UP, ProbeResult, SizeResult, SweepRow
 
 SOURCE = "ROUNDS = {}  # param: ROUNDS work\n\ndef f(x):\n    return x * ROUNDS\n"
 LIMIT_S, PRACTISED, PLANNED = 8.0, 4, 40
@@ -185,3 +190,123 @@ def test_a_program_that_ran_out_of_time_when_it_was_scored_gets_work_that_fits(f
 )
 def test_a_program_without_work_that_fits_stays_lost(source: str, places: dict[str, float], finished: float) -> None:
     assert lower_work(source, 8.0, places, finished, LIMIT_S) == ""
+
+
+# --- parts -----------------------------------------------------------------------------------------------------------
+
+
+class Told:
+    """Answer with these CPU seconds of a scored evaluation, or None for a program out of time; record the values."""
+
+    def __init__(self, *seconds: float | None) -> None:
+        self.seconds = [*seconds]
+        self.values: list[float] = []
+
+    async def __call__(self, source: str) -> ProbeResult:
+        self.values.append(read_value(source, "ROUNDS"))
+        spent = self.seconds.pop(0)
+        if spent is None:
+            return ProbeResult((SizeResult(None, Status.TIMEOUT, None, 1, 1, None, 1.0),), "", 1.0)
+        return ProbeResult((SizeResult(None, Status.OK, 2.5, PLANNED, 1, spent, spent),), "", spent)
+
+
+def work_of(told: Told, start: object = 100) -> float:
+    return read_value(asyncio.run(calibrate(told, SOURCE.format(start), LIMIT_S, PLANNED)).source, "ROUNDS")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "values", "work"),
+    [
+        # Within the range that counts as close, nothing else is measured.
+        ([CLOSE[0] * LIMIT_S], [100], 100), ([CLOSE[1] * LIMIT_S], [100], 100), ([7.2], [100], 100),
+        # In proportion: 7.2 s of 8 s are the target.
+        ([3.6, 7.2], [100, 200], 200), ([14.4, 7.2], [100, 50], 50),
+        # At most eight times as much or as little at once.
+        ([0.1, 0.8, 6.4, 7.2], [100, 800, 6400, 7200], 7200), ([1000.0, 125.0, 15.625, 7.2], [100, 12, 1], 100),
+        # A value that is out of time is not reached again.
+        ([None, 1.8, 3.6, 7.2], [100, 12, 48, 74], 74), ([3.6, None, 7.2], [100, 200, 150], 150),
+        # The line through two points has a constant: 2 s and 0.02 s for each unit.
+        ([4.0, 6.0, 7.2], [100, 180, 228], 228),
+    ],
+)  # fmt: skip
+def test_values_are_measured_until_one_is_close(seconds: list[float | None], values: list[float], work: float) -> None:
+    told = Told(*seconds)
+    found = work_of(told)
+    assert told.values == pytest.approx(values, rel=0.02)
+    assert found == pytest.approx(work, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "target_s"),
+    [
+        ([(10.0, 1.0), (100.0, 7.0), (200.0, 8.0)], 7.2),
+        ([(10.0, 1.0), (100.0, 7.0), (120.0, 9.0)], 2.0),
+        ([(10.0, 7.2), (20.0, 7.3), (40.0, 30.0)], 7.2),
+    ],
+)
+def test_the_line_through_measured_times_weighs_those_near_the_target(
+    pairs: list[tuple[float, float]], target_s: float
+) -> None:
+    """Against the normal equations; a time within the noise of the target weighs as much as one at its edge."""
+    weights = [1 / max(abs(seconds - target_s), NOISE * target_s) ** 2 for _, seconds in pairs]
+    columns = np.array([[1.0, value] for value, _ in pairs])
+    times = np.array([seconds for _, seconds in pairs])
+    normal = columns.T @ (columns * np.array(weights)[:, None])
+    wanted = np.linalg.solve(normal, columns.T @ (np.array(weights) * times))
+    assert calibration._fit_line(pairs, target_s) == pytest.approx(tuple(wanted))
+
+
+def test_values_that_are_not_apart_give_a_line_through_zero() -> None:
+    assert calibration._fit_line([(100.0, 5.0)], 7.2) == pytest.approx((0.0, 0.05))
+    constant, slope = calibration._fit_line([(100.0, 5.0), (129.0, 6.6)], 7.2)
+    assert constant == 0.0
+    assert 5.0 / 100 < slope < 6.6 / 129
+    # The value near the target counts more.
+    assert abs(slope - 6.6 / 129) < abs(slope - 5.0 / 100)
+    assert calibration._fit_line([(100.0, 5.0), (131.0, 6.6)], 7.2)[0] != 0.0
+    assert calibration._fit_line([(0.0, 5.0)], 7.2) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "message", "work"),
+    [
+        # 87 % of the limit are the target; a share from 80 % to 90 % is left.
+        (0.8 * 8, "", None), (0.9 * 8, "", None), (0.79 * 8, "", 100 * 0.87 / 0.79), (0.91 * 8, "", 100 * 0.87 / 0.91),
+        (0.1, "", 800), (8 * 0.87 * 10, "", 12.5), (None, "", None), (0.0, "", None), (3.0, "failed", None),
+        (9.0, "out of time", 50), (9.0, USED_UP, None),
+    ],
+)  # fmt: skip
+def test_a_setting_gets_the_work_that_fills_its_limit(seconds: float | None, message: str, work: float | None) -> None:
+    refit = fill_limit(SOURCE.format("100.0"), LIMIT_S, PLANNED)
+    assert refit is not None
+    row = SweepRow(
+        {}, None if message else 1.0, seconds, 1.0, message, PLANNED, is_out_of_time=message not in ("", "failed")
+    )
+    found = refit(100.0, row)
+    assert found == (None if work is None else pytest.approx(work, rel=0.01))
+    assert fill_limit("def f(x):\n    return x\n", LIMIT_S, PLANNED) is None
+
+
+@pytest.mark.parametrize(("value", "expected"), [(0.123456, 0.123), (-1.0, 0.05), (9.0, 5.0), (2.0, 2.0)])
+def test_a_value_of_work_stays_in_its_range_and_is_a_short_number(value: float, expected: float) -> None:
+    parameter = work_parameter("W = 1.5  # param: W = 1.5, 0.05..5, work\n")
+    assert parameter is not None
+    assert calibration._fit(parameter, value) == expected
+    whole = work_parameter("W = 3  # param: W = 3, 1..5, work\n")
+    assert whole is not None
+    assert [calibration._fit(whole, number) for number in (0.2, 2.99, 7.0)] == [1.0, 2.0, 5.0]
+
+
+@pytest.mark.parametrize(
+    ("places", "finished", "work"),
+    [
+        # 8 s were used; 6.4 s are the target.
+        ({}, 1.0, 800), ({}, 0.5, 400), ({"a": 6.0}, 1.0, 733), ({"a": 9.0}, 1.0, 800), ({"a": 3.0, "b": 3.0}, 0.5, 366),
+        ({}, 0.124, None), ({}, 0.126, 100), ({"a": 1.0}, 1.0, None), ({"a": 2.0, "b": 2.0}, 1.0, 600),
+    ],
+)  # fmt: skip
+def test_lowered_work_fits_the_calls_beside_what_is_done_once(
+    places: dict[str, float], finished: float, work: int | None
+) -> None:
+    source = lower_work(SOURCE.format(1000), 8.0, places, finished, 8.0)
+    assert (read_value(source, "ROUNDS") if source else None) == work
