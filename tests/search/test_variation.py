@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oragent._base.ast_utils import all_nodes
 from oragent._base.errors import CandidateError
 from oragent.evaluation.problem import Primitive
 from oragent.programs.syntax import canonical_form, check_program, count_nodes, read_signature
@@ -593,7 +594,8 @@ def test_a_jittered_constant_rarely_changes_its_sign_and_whole_ones_often_step_b
         assert drafts.jitter_constant(draft)
         found.append(ast.unparse(ast.fix_missing_locations(tree)).split(" + ")[1])
     assert sum(text.startswith("-") for text in found) / 600 == pytest.approx(0.05, abs=0.03)
-    assert sum(text.lstrip("-") in ("2", "4") for text in found) / 600 == pytest.approx(0.5, abs=0.07)
+    for text in ("2", "4"):
+        assert sum(other.lstrip("-") == text for other in found) / 600 == pytest.approx(0.25, abs=0.07)
 
 
 @pytest.mark.parametrize(
@@ -729,3 +731,145 @@ def test_a_new_variable_has_a_new_name_and_stands_before_its_use():
         "def f(d, term2):\n    term = d\n    term3 = d * 2\n    return term3"
     )
     assert draft.define(result, ast.Constant(1), "other").id == "other"
+
+
+# --- forms of growth -------------------------------------------------------------------------------------------------
+
+
+def forms(operator, body, tries=600, **options):
+    """Return the texts that an operator makes of a body, with ``#`` in place of every number."""
+    texts = bodies(operator, body, tries=tries, **options)
+    return {re.sub(r"(?<![\w.])\d+\.?\d*(e-?\d+)?", "#", text.removeprefix("return ")) for text in texts}
+
+
+SCALAR_WRAPS = {
+    "# / (# + v)", "-v", "np.exp(-v)", "np.log1p(v)", "np.sqrt(v)", "np.tanh(v)", "v ** #", "v + #",
+}  # fmt: skip
+ARRAY_WRAPS = {
+    "# + np.argsort(np.argsort(v, -#), -#)", "(v - np.mean(v)) / (np.std(v) + #)", "v / (np.max(np.abs(v)) + #)",
+    "v / (np.mean(v, axis=-#, keepdims=True) + #)", "np.exp(# * v / np.max(v))", "np.exp(-# * v / np.mean(v))",
+    "np.where(v >= # * np.mean(v), v, # * v)",
+}  # fmt: skip
+
+
+def test_a_result_is_wrapped_in_forms_that_suit_its_shape_and_sign():
+    assert forms(growth.wrap_expression, "return v", parameters="v: float") == SCALAR_WRAPS
+    assert forms(growth.wrap_expression, "return v", parameters="v: np.ndarray") == SCALAR_WRAPS | ARRAY_WRAPS
+    # Inside, a form of the whole result alone, such as a factor, has an effect; roots of negative numbers have none.
+    signed = forms(growth.wrap_expression, "return -v", parameters="v: float")
+    assert signed == {
+        "(-v) ** #", "-(# / (# + v))", "-(v * #)", "-(v + #)", "--v", "-np.exp(-v)", "-np.log1p(v)", "-np.sqrt(v)",
+        "-np.tanh(v)", "-v ** #", "-v + #", "np.log1p(np.abs(-v))", "np.sqrt(np.abs(-v))", "np.tanh(-v)",
+    }  # fmt: skip
+
+
+def test_a_power_is_wrapped_in_no_power_and_a_negation_in_no_negation():
+    found = forms(growth.wrap_expression, "return v ** 3", parameters="v: float")
+    outer = {text.replace("v", "v ** #") for text in SCALAR_WRAPS - {"v ** #"}}
+    inner = {f"({text}) ** #" for text in ("# / (# + v)", "-v", "v * #", "v + #")}
+    inner |= {f"np.{name}(v) ** #" for name in ("log1p", "sqrt", "tanh")} | {"np.exp(-v) ** #"}
+    assert found == outer | inner | {"v ** #"}
+
+
+def test_a_long_result_that_a_form_repeats_becomes_a_variable():
+    body = "return np.exp(d * d + d) * np.log1p(d)"
+    found = {text for text in forms(growth.wrap_expression, body, tries=300) if "scores" in text}
+    repeating = {text for text in ARRAY_WRAPS if len(re.findall(r"\bv\b", text)) > 1}
+    assert {text.replace("scores", "v").partition("; return ")[2] for text in found} == repeating
+    assert {text.partition(";")[0] for text in found} == {body.replace("return", "scores =")}
+
+
+def test_powers_are_more_frequent_around_a_whole_result():
+    def share(body, wrapped):
+        found = []
+        for seed in range(500):
+            tree = ast.parse(f"import numpy as np\ndef f(v: float):\n    {body}\n")
+            draft = drafts.Draft(tree, "f", (), None, np.random.default_rng(seed))
+            draft.look()
+            site = next(site for site in draft.sites.numbers if ast.unparse(site.node) == "v")
+            growth.wrap_at(draft, site)
+            found.append(ast.unparse(ast.fix_missing_locations(site.node)))
+        return sum(re.fullmatch(wrapped, text) is not None for text in found) / 500
+
+    suitable = [form for form in growth._WRAPS if form.sign is not False and not form.array]
+    at_root, inside = sum(form.at_root for form in suitable), sum(form.inside for form in suitable)
+    assert share("return v", r"v \*\* [\d.]+") == pytest.approx(8 / at_root, abs=0.07)
+    assert share("return v + 1", r"v \*\* [\d.]+") == pytest.approx(2 / inside, abs=0.07)
+    assert share("return v + 1", r"v \* [\d.]+") == pytest.approx(1 / inside, abs=0.05)
+
+
+@pytest.mark.parametrize("name", ["np.exp(d)", "d - 1", "d.sum()"])
+def test_a_primitive_is_combined_with_a_result_in_place_or_as_a_variable(name):
+    found = forms(growth.insert_primitive, "return d", primitives=[name])
+    text = name.replace("1", "#")
+    whole = f"({text})" if " " in text else text
+    guarded = "({} + #)" if name != "d - 1" else "(abs({}) + #)"
+
+    def combine(part, bracketed):
+        divisor = guarded.format(part)
+        made = {
+            f"d * {bracketed}",
+            f"d + # * {bracketed}",
+            f"d - # * {bracketed}",
+            f"d / {divisor}",
+            f"d / {divisor} ** #",
+        }
+        if name != "d - 1":
+            made.add(f"d * {bracketed} ** #")
+        if name != "d.sum()":
+            made.add(f"np.where({part} <= # * np.mean({part}), d, # * d)")
+        if name == "np.exp(d)":
+            made.add(f"d * np.exp(-# * {part} / np.mean({part}))")
+        return made
+
+    assert found == combine(text, whole) | {f"term = {text}; return {made}" for made in combine("term", "term")}
+
+
+def test_a_scalar_takes_no_array_and_a_single_name_no_variable():
+    parameters = "v: float, d: np.ndarray"
+    assert not forms(growth.insert_primitive, "return v", primitives=["d"], parameters=parameters, tries=50)
+    assert forms(growth.insert_primitive, "return v", primitives=["v"], parameters="v: float") == {
+        "v * v", "v * v ** #", "v + # * v", "v - # * v", "v / (v + #)", "v / (v + #) ** #",
+    }  # fmt: skip
+
+
+def test_a_program_may_divide_by_what_it_divides_by_already():
+    found = forms(growth.insert_primitive, "return 1 / (d - 1)", primitives=["d - 1"], tries=300)
+    assert "# / (d - #) / (d - #) ** #" in found
+    assert not any("abs" in text for text in found)
+    found = forms(growth.insert_primitive, "return 1 / (d - 1) ** 2", primitives=["d - 1"], tries=300)
+    assert not any("abs" in text for text in found)
+    found = forms(growth.insert_primitive, "return 1 * (d - 1)", primitives=["d - 1"], tries=300)
+    assert any("abs(d - #) + #" in text for text in found)
+
+
+def test_a_part_is_replaced_by_a_primitive_of_its_shape_that_is_another():
+    primitives = ["x = 1", "np.log1p(d)", "d", "d.sum()", "2.0"]
+    assert forms(growth.replace_expression, "return np.exp(d) / d", primitives=primitives) == {
+        "np.log1p(d) / d", "np.exp(np.log1p(d)) / d", "np.exp(d) / (np.log1p(d) + #)", "d / d",
+    }  # fmt: skip
+    assert forms(growth.replace_expression, "return np.exp(d) / d ** 2", primitives=["d - 1"]) == {
+        "(d - #) / d ** #", "np.exp(d - #) / d ** #", "np.exp(d) / (d - #) ** #", "np.exp(d) / (abs(d - #) + #)",
+    }  # fmt: skip
+    assert not forms(growth.replace_expression, "return 2 / d", primitives=["d.sum()"], tries=50)
+
+
+@pytest.mark.parametrize("is_short", [False, True])
+def test_a_graft_has_at_most_so_many_nodes_and_only_parameters(is_short, monkeypatch):
+    whole = "np.exp(d) * np.log1p(d) + np.sqrt(d)"
+    size = len(all_nodes(ast.parse(whole, mode="eval").body))
+    monkeypatch.setattr(growth, "MAX_GRAFT", size - is_short)
+    mate = "import numpy as np\ndef f(d: np.ndarray):\n    e = np.exp(d)\n    return e * np.log1p(d) + np.sqrt(d)\n"
+    found = set()
+    for seed in range(60):
+        draft = drafts.Draft(ast.parse(""), "f", (), None, np.random.default_rng(seed))
+        donation = growth._draw_donation(draft, ast.parse(mate))
+        found.add(ast.unparse(donation) if donation else "")
+    assert found == {
+        "np.exp(d) * np.log1p(d)",
+        "np.exp(d)",
+        "np.log1p(d)",
+        "np.sqrt(d)",
+        "d",
+        *([] if is_short else [whole]),
+    }
