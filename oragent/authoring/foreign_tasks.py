@@ -5,15 +5,22 @@
 - LLM4AD 1.11: ``evaluation.py`` with a subclass of ``Evaluation``; ``template_program`` is there or in ``template.py``.
 - CO-Bench: ``config.py`` with ``load_data``, ``eval_func`` and a template of ``solve``; the data are the other files.
 - HeuriGym: ``program/evaluator.py`` and ``program/verifier.py``; instances in ``dataset``, the text in ``README.md``.
+- LLM4AD_Next 1.1: ``config.yaml`` names a class of an evaluator, the folder of the program and the files with data; the
+  program is a script with markers ``EVOLVE_START`` and ``EVOLVE_END``.
+- ALE-Bench: ``data.json``, ``statement_en.md`` and ``tools`` with the built tester of a problem's archive; the program
+  is ``main.py``.
 - AlphaEvolve on Google Cloud: ``program.py`` and ``evaluate.py``, in the folder or in ``src/``; the evaluator takes a
   candidate with its files and returns an evaluation with scores.
 
 The texts are untrusted. They are searched by patterns and not executed.
 """
 
+import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from oragent._base.errors import ProblemError
 from oragent._base.files import MAX_ARGUMENT_BYTES, read_bounded
@@ -21,6 +28,14 @@ from oragent._base.files import MAX_ARGUMENT_BYTES, read_bounded
 PROGRAMS = ("initial_program.py", "initial.py")
 EVALUATORS = ("evaluator.py", "evaluate.py")
 HEURIGYM = "program/evaluator.py"
+# Description of a problem of ALE-Bench, its tester, and the file of the program, which ALE-Bench does not have.
+ALE_DATA, TESTER, ALE_PROGRAM = "data.json", "tools/target/release/tester", "main.py"
+# Class of an evaluator in a configuration of LLM4AD_Next, as ``evaluator.py:Evaluator``, and its markers.
+NEXT_MODULE = re.compile(r"\bmodule:\s*[\"']?([\w./-]+\.py):(\w+)")
+NEXT_MARKERS, MARKERS = ("# EVOLVE_START", "# EVOLVE_END"), ("# EVOLVE-BLOCK-START", "# EVOLVE-BLOCK-END")
+NEXT_CASE_S = 60.0
+# Times of the problem that a case may take, as its time contains messages, and seconds of an evaluation besides.
+ALE_PATIENCE, ALE_MARGIN_S = 2.0, 20.0
 DRIVERS = ("run_evolution.py", "run_experiment.py", "run.py")
 # Quoted texts of one line: one, and several adjacent ones.
 DOUBLE, SINGLE = r'"(?:[^"\\\n]|\\[\s\S])*"', r"'(?:[^'\\\n]|\\[\s\S])*'"
@@ -74,10 +89,18 @@ class ForeignTask:
     timeout_s: float | None = None
     # Wall seconds of one call; None if the layout states no limit.
     call_s: float | None = None
+    # Folder of a project, and its files with data.
+    project: str = ""
+    data: tuple[str, ...] = ()
 
 
-def read_task(task: Path, seed: Path | None = None) -> ForeignTask:
-    """Recognise the layout of a task's folder and read its parts; ``seed`` takes the place of its program.
+def read_task(task: Path, config: Mapping[str, Any], seed: Path | None = None) -> ForeignTask:
+    """Recognise the layout of a task's folder and read its parts.
+
+    Args:
+        task: The folder.
+        config: Content of its ``config.yaml``.
+        seed: Program in the place of that of the task.
 
     Raises:
         ProblemError: The folder has none of the layouts, or a part cannot be read.
@@ -90,6 +113,10 @@ def read_task(task: Path, seed: Path | None = None) -> ForeignTask:
         return _read_co_bench(task)
     if (task / HEURIGYM).is_file():
         return _read_heurigym(task, seed)
+    if _names_next_evaluator(config):
+        return _read_next(task, config)
+    if (task / TESTER).parents[2].is_dir() and (task / ALE_DATA).is_file():
+        return _read_ale_bench(task, seed)
     if (task / "evaluation.py").is_file():
         return _read_class(task, "LLM4AD", "evaluation.py")
     for folder in ("", "src/"):
@@ -112,6 +139,14 @@ def is_task(folder: Path) -> bool:
             return False
     # The frameworks' own packages have modules of these names.
     names = () if (folder / "__init__.py").is_file() else EVALUATORS
+    if (folder / ALE_DATA).is_file() and (folder / "tools").is_dir():
+        return True
+    if (folder / "config.yaml").is_file():
+        try:
+            if NEXT_MODULE.search(read_source(folder / "config.yaml")):
+                return True
+        except ProblemError:
+            return False
     return any((folder / name).is_file() for name in ("prob.py", "evaluation.py", HEURIGYM, *names))
 
 
@@ -191,6 +226,90 @@ def _read_heurigym(task: Path, seed: Path | None) -> ForeignTask:
     text = read_source(task / "README.md").strip()
     source = read_source(program)
     return ForeignTask("HeuriGym", "files", "program/solver.py", source, HEURIGYM, scorer, "solve", text, direction)
+
+
+def _names_next_evaluator(config: Mapping[str, Any]) -> bool:
+    evaluator = config.get("evaluator")
+    return isinstance(evaluator, dict) and ".py:" in str(evaluator.get("module"))
+
+
+def _read_next(task: Path, config: Mapping[str, Any]) -> ForeignTask:
+    evaluator, versions = config["evaluator"], config.get("version_control")
+    path, _, entry = str(evaluator["module"]).rpartition(":")
+    local_path = versions.get("local_path") if isinstance(versions, dict) else None
+    module, project = (_find_part(task, name) for name in (path, str(local_path or "")))
+    sources = {str(file.relative_to(task)): read_source(file) for file in sorted(task.glob(f"{project}/**/*.py"))}
+    marked = [name for name, text in sources.items() if all(mark in text for mark in NEXT_MARKERS)]
+    if not local_path or not marked:
+        raise ProblemError(
+            f"{task}: expected version_control.local_path in config.yaml, and there a program with markers"
+        )
+    seed = sources[marked[0]]
+    for old, new in zip(NEXT_MARKERS, MARKERS, strict=True):
+        seed = seed.replace(old, new)
+    timeout = evaluator.get("timeout")
+    case_s = float(timeout) if isinstance(timeout, int | float) and timeout > 0 else NEXT_CASE_S
+    data = _list_data(task, evaluator.get("dataset"))
+    text = str(config.get("background") or config.get("description_en") or "").strip()
+    return ForeignTask(
+        "LLM4AD_Next", "project", marked[0], seed, module, read_source(task / module), entry, text, "maximize",
+        case_s * max(len(data), 1), case_s, project, data,
+    )  # fmt: skip
+
+
+def _find_part(task: Path, name: str) -> str:
+    """Return the path of a part below a task, also if it is given from the folder above."""
+    path = Path(name)
+    if path.parts[:1] == (task.name,):
+        path = path.relative_to(task.name)
+    if path.is_absolute() or ".." in path.parts or not (task / path).exists():
+        raise ProblemError(f"{task} has no {name}, which config.yaml names")
+    return str(path)
+
+
+def _list_data(task: Path, dataset: Any) -> tuple[str, ...]:
+    """Return the paths of the files with data, below the task."""
+    if not isinstance(dataset, dict):
+        return ()
+    mode = dataset.get("mode", "files")
+    if mode == "files":
+        names = dataset.get("files")
+        return tuple(_find_part(task, str(name)) for name in names) if isinstance(names, list) else ()
+    base = _find_part(task, str(dataset.get("path") or "."))
+    pattern = str(dataset.get("pattern") or "*") if mode == "glob" else "*"
+    if pattern.startswith("/") or ".." in pattern.split("/"):
+        raise ProblemError(f"{task}: the pattern {pattern} of config.yaml leads out of the task")
+    is_deep = mode == "directory" and dataset.get("recursive", True)
+    paths = (task / base).rglob(pattern) if is_deep else (task / base).glob(pattern)
+    return tuple(str(path.relative_to(task)) for path in sorted(paths) if path.is_file())
+
+
+def _read_ale_bench(task: Path, seed: Path | None) -> ForeignTask:
+    try:
+        data = json.loads(read_source(task / ALE_DATA))
+        metadata, seeds = data["metadata"], data.get("seeds") or {}
+        title, direction = str(metadata["title"]), str(metadata["score_type"])
+        time_limit = float(data["constraints"]["time_limit"])
+        count = max((len(seeds.get(name, ())) for name in ("public", "private")), default=0) or 1
+        if metadata["problem_type"] not in ("batch", "reactive") or direction not in ("minimize", "maximize"):
+            raise ValueError("unknown problem_type or score_type")
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as problem:
+        raise ProblemError(f"{task / ALE_DATA} does not describe a problem of ALE-Bench: {problem!r}") from None
+    if not (task / TESTER).is_file():
+        raise ProblemError(f"{task / TESTER} is missing: build it with 'cargo build --release' in {task / 'tools'}")
+    program = seed or task / ALE_PROGRAM
+    if not program.is_file():
+        raise ProblemError(
+            f"{task} has no program: write {ALE_PROGRAM} with a function main() that reads standard input and writes "
+            "standard output, or name one with --seed FILE"
+        )
+    statement = task / "statement_en.md"
+    text = read_source(statement).strip() if statement.is_file() else title
+    call_s = ALE_PATIENCE * time_limit
+    return ForeignTask(
+        "ALE-Bench", "program", ALE_PROGRAM, read_source(program), TESTER, "", "main", text, direction,
+        call_s * count + ALE_MARGIN_S, call_s,
+    )  # fmt: skip
 
 
 def _read_alphaevolve(task: Path, folder: str) -> ForeignTask:

@@ -51,11 +51,15 @@ HINTS = {
 # Folder of the task's files in that of the problem, and the file of a seed that is a part of the evaluator.
 TASK, SEED = "task", "seed_program.py"
 # Folders of data in that of the task, by kind, and the sources of the data, which are never downloaded.
-DATA_FOLDERS = {"cases": "data", "files": "dataset"}
+DATA_FOLDERS = {"cases": "data", "files": "dataset", "program": "inputs"}
 DATA_SOURCES = {
     "CO-Bench": "huggingface.co/datasets/CO-Bench/CO-Bench",
+    "ALE-Bench": "huggingface.co/datasets/SakanaAI/ALE-Bench",
     "HeuriGym": "the README of github.com/cornell-zhang/heurigym",
 }
+# Folder of what a compiler made, and the parts of it that are copied.
+BUILD = "target"
+BUILT = ("release", "gen", "tester")
 # Options of ``eval.py``: run the candidate in the evaluator's process; find out why a stand-in does not do.
 IN_PROCESS, TRIAL = "--in_process", "--trial"
 MAX_REASON = 300
@@ -165,10 +169,13 @@ def import_task(
     name = name or re.sub(r"\W+", "_", task.name)
     if not NAME.fullmatch(name):
         raise ProblemError(f"{name!r} is not a name for a problem: give one with --name, of letters, digits and _")
-    layout = read_task(task, seed)
+    config = _read_config(task)
+    layout = read_task(task, config, seed)
     if seed is not None:
         layout = replace(layout, seed=read_source(seed))
-    config = _read_config(task)
+    if layout.kind == "project":
+        # Its other sections are those of that framework's search.
+        config = {}
     part_of_evaluator = f"template_program of {layout.entry}" if layout.entry else f"solve of {layout.evaluator}"
     program = layout.program or part_of_evaluator
     function, others, blocks = _find_functions(layout, program)
@@ -189,6 +196,8 @@ def import_task(
         "entry": layout.entry,
         "features": tuple(axes),
         "call_s": layout.call_s,
+        "project": layout.project,
+        "data": layout.data,
     }
     folder = parent / name
     _write_folder(folder, task, layout, data)
@@ -214,6 +223,8 @@ def import_task(
         "callable": f"the score is what {layout.entry}.evaluate_program returns",
         "cases": "the score is the mean of its normed scores, on the development set in mode val",
         "files": "the score is the quality-yield index, or the mean cost without costs of experts",
+        "project": "the score is the mean over the files with data",
+        "program": "the score is the sum of the scores that the tester prints, on the public cases in mode val",
         "text": f"the score is the first one that {layout.entry} returns",
     }
     better = "lower" if layout.direction == "minimize" else "higher"
@@ -385,8 +396,8 @@ def _find_functions(layout: ForeignTask, program: str) -> tuple[str, tuple[str, 
         )
     used = re.findall(r"[A-Za-z_]\w*", "".join((layout.scorer, *frame[::2])))
     users = [name for name in inside if name in used]
-    if layout.kind in ("cases", "files"):
-        function, users = "solve", []
+    if layout.kind in ("cases", "files", "program"):
+        function, users = ("main" if layout.kind == "program" else "solve"), []
     elif layout.kind == "callable":
         function, users = inside[-1], []
     else:
@@ -487,6 +498,9 @@ def _find_data(task: Path, layout: ForeignTask, data: Path | None) -> Path | Non
         if data is not None:
             raise ProblemError(f"a task for {layout.framework} has no folder of data: leave --data out")
         return None
+    if data is None and layout.kind == "program" and (task / layout.evaluator).with_name("gen").is_file():
+        # The inputs are made of the seeds when a program is scored.
+        return None
     if data is None:
         data = task if layout.kind == "cases" and not (task / place).is_dir() else task / place
     if not data.is_dir() or all(path.suffix in (".py", ".md") for path in data.rglob("*") if path.is_file()):
@@ -502,7 +516,14 @@ def _write_folder(folder: Path, task: Path, layout: ForeignTask, data: Path | No
     """
     data, place = _find_data(task, layout, data), DATA_FOLDERS.get(layout.kind, "")
     folders = [task, *([data] if data is not None and not data.resolve().is_relative_to(task) else [])]
-    files = [path for base in folders for path in base.rglob("*") if path.is_file() and not path.is_symlink()]
+    files = [
+        path
+        for base in folders
+        for path in base.rglob("*")
+        if path.is_file()
+        and not path.is_symlink()
+        and ("target" not in path.relative_to(base).parts or path.name in BUILT)
+    ]
     size = sum(path.stat().st_size for path in files)
     if size > MAX_BYTES:
         raise ProblemError(
@@ -524,8 +545,30 @@ def _write_folder(folder: Path, task: Path, layout: ForeignTask, data: Path | No
         if data not in (None, task / place):
             ignore = shutil.ignore_patterns("__pycache__", ".*", "*.py")
             shutil.copytree(data, copy / place, dirs_exist_ok=True, ignore=ignore)
+        for shared in _find_shared_parts(task, layout):
+            shutil.copytree(shared, copy / shared.name, symlinks=True, ignore=_skip_links)
         (copy / (layout.program or SEED)).write_text(layout.seed, encoding="utf-8")
         (folder / "heuristic.py").write_text(layout.seed, encoding="utf-8")
+
+
+def _find_shared_parts(task: Path, layout: ForeignTask) -> list[Path]:
+    """Return packages beside a task of LLM4AD_Next that its evaluator imports, such as ``_shared``."""
+    if layout.kind != "project":
+        return []
+    names = set(re.findall(r"^(?:from|import)\s+(_\w+)", layout.scorer, re.MULTILINE))
+    folders = [task.parent / name for name in sorted(names)]
+    return [path for path in folders if path.is_dir() and not path.is_symlink()]
+
+
+def _walk_files(base: Path) -> Iterator[Path]:
+    """Yield the files of a folder that are copied, apart from those that `_names_to_skip` names for its task."""
+    for path in base.rglob("*"):
+        if path.is_file() and not path.is_symlink() and (not _is_built(path, base) or path.name in BUILT):
+            yield path
+
+
+def _is_built(path: Path, base: Path) -> bool:
+    return BUILD in path.relative_to(base).parts
 
 
 @contextmanager
@@ -570,8 +613,15 @@ def _names_to_skip(base: str, names: list[str], task: Path, has_cases: bool) -> 
         others = {path.name for path in task.iterdir()} - set(names)
     else:
         others = set()
+    if _is_built(Path(base), task):
+        # Of what a compiler made, only the tools are needed.
+        return {name for name in names if name not in BUILT}
     top = {*CONFIGS, *LEFT_BEHIND} if Path(base) == task else {"__pycache__"}
     return others | {name for name in names if name in top or name.startswith(".") or Path(base, name).is_symlink()}
+
+
+def _skip_links(base: str, names: list[str]) -> set[str]:
+    return {name for name in names if name in LEFT_BEHIND or name.startswith(".") or Path(base, name).is_symlink()}
 
 
 def _get_section(config: Mapping[str, Any], name: str) -> Mapping[str, Any]:

@@ -10,6 +10,7 @@ import json
 import math
 import os
 import random
+import shutil
 import sys
 import tempfile
 import types
@@ -27,9 +28,17 @@ from oragent._base.protocol import Result, Status
 from oragent._base.racing import BY_INSTANCE
 from oragent.harness.arguments import Arguments
 from oragent.harness.case_tasks import DATA, DATASET, EVAL, score_cases, score_files
-from oragent.harness.framework_modules import install_substitutes, load_module
+from oragent.harness.framework_modules import EvalContext, install_substitutes, load_module
 from oragent.harness.guest import Guest
 from oragent.harness.main import run
+from oragent.harness.program_streams import REST, Exchange, ProgramStreams
+from oragent.harness.program_tasks import (
+    FileExchange,
+    TesterExchange,
+    check_bytes,
+    has_set,
+    score_programs,
+)
 from oragent.harness.stand_ins import CallServer, make_stand_in
 from oragent.harness.virtual_files import VirtualFiles
 
@@ -37,6 +46,8 @@ from oragent.harness.virtual_files import VirtualFiles
 TASK, IN_PROCESS, TRIAL = "task", "in_process", "trial"
 # Metric of a trial with the names of the functions that the evaluator passes to the candidate.
 CALLBACKS = "callbacks"
+# Functions through which programs get their input, which take bytes alone.
+EXCHANGES = frozenset((FileExchange.exchange.__qualname__, TesterExchange.exchange.__qualname__))
 # Package under whose name the modules of the task are imported, so that their relative imports work.
 PACKAGE = "oragent_task"
 # Scores from here downwards mean a failure in examples of AlphaEvolve.
@@ -49,6 +60,8 @@ HIDDEN = ("private", "extra_data", "text_feedback", "public")
 MAX_OUTPUT = 64 << 20
 # Number that is added to the seeds of a task in mode ``test``.
 OTHER_DATA = 1_000_003
+# Markers of LLM4AD_Next and their form here, and its limit of seconds of a file with data.
+MARKERS, DEFAULT_CASE_S = ("# EVOLVE_", "# EVOLVE-BLOCK-"), 60.0
 # Settings of LLM4AD that change the text of programs.
 CHANGES = ("use_numba_accelerate", "use_protected_div", "random_seed")
 
@@ -66,6 +79,10 @@ class Kind(StrEnum):
     CASES = "cases"
     # As a function that reads files and writes one: HeuriGym.
     FILES = "files"
+    # As a script in the folder of a project: LLM4AD_Next.
+    PROJECT = "project"
+    # As a function that reads standard input and writes standard output: ALE-Bench.
+    PROGRAM = "program"
 
 
 @dataclass(frozen=True)
@@ -84,6 +101,8 @@ class TaskSettings:
         callbacks: Names of functions that the evaluator passes on purpose. The candidate can call them with any
             arguments.
         is_isolated: False if the candidate runs in the evaluator's process and can forge its score.
+        project: Path of the project that contains the program, in the folder.
+        data: Paths of the files with data in the folder, for each of which a project is evaluated.
         has_other_data: True if mode ``test`` gives the evaluator other data, drawn with other seeds.
     """
 
@@ -97,6 +116,8 @@ class TaskSettings:
     call_s: float | None = None
     callbacks: tuple[str, ...] = ()
     is_isolated: bool = True
+    project: str = ""
+    data: tuple[str, ...] = ()
     has_other_data: bool = False
 
 
@@ -158,6 +179,8 @@ def score_task(**settings: Any) -> NoReturn:
 def _list_modes(task: TaskSettings, folder: Path) -> tuple[str, ...]:
     has_eval = task.kind is Kind.FILES and (folder / DATASET / EVAL).is_dir()
     has_test = task.kind is Kind.CASES or task.has_other_data or has_eval
+    if task.kind is Kind.PROGRAM:
+        has_test = has_set(folder, "test")
     return ("train", "val", "test") if has_test else ("train", "val")
 
 
@@ -166,7 +189,7 @@ def _evaluate(task: TaskSettings, folder: Path, arguments: Arguments, guest: Gue
         candidate = arguments.candidate.read_text(encoding="utf-8")
         text, call = candidate, None
         if task.is_isolated and IN_PROCESS not in arguments.flags:
-            guest.limit_s, guest.callbacks, call = task.call_s, task.callbacks, server.call
+            guest.limit_s, guest.callbacks, call = task.call_s, (*task.callbacks, *EXCHANGES), server.call
             guest.trial = set() if TRIAL in arguments.flags else None
             seed = (folder / task.program).read_text(encoding="utf-8")
             text = make_stand_in(seed, (task.function, *task.functions), server.address)
@@ -177,7 +200,8 @@ def _evaluate(task: TaskSettings, folder: Path, arguments: Arguments, guest: Gue
         except SystemExit as ending:
             raise ProblemError(f"the task's evaluator ended its process, with exit code {ending.code}") from None
     result = _make_result(task, metrics, candidate)
-    return replace(result, metrics={**result.metrics, CALLBACKS: sorted(guest.trial)}) if guest.trial else result
+    names = sorted((guest.trial or set()) - EXCHANGES)
+    return replace(result, metrics={**result.metrics, CALLBACKS: names}) if names else result
 
 
 def _compute_metrics(task: TaskSettings, folder: Path, program: _Program) -> Mapping[str, Any]:
@@ -185,6 +209,8 @@ def _compute_metrics(task: TaskSettings, folder: Path, program: _Program) -> Map
     np.random.seed(0)
     if task.has_other_data and program.mode == "test":
         _change_seeds()
+    if task.kind is Kind.PROGRAM:
+        return _score_program(task, None, program)
     evaluator = folder / task.evaluator
     install_substitutes(folder)
     sys.path[:0] = [str(evaluator.parent), str(folder)]
@@ -288,12 +314,45 @@ def _score_files(task: TaskSettings, module: types.ModuleType, program: _Program
     return score_files(module, program.folder, run_on_files, program.mode)
 
 
-KINDS: Mapping[Kind, Callable[[TaskSettings, types.ModuleType, _Program], Mapping[str, Any]]] = {
+def _score_project(task: TaskSettings, module: types.ModuleType, program: _Program) -> Mapping[str, Any]:
+    """Return the mean scores and metrics of an evaluator of LLM4AD_Next, which may start the program as a script."""
+    root = program.path.with_name("project")
+    shutil.copytree(program.folder / task.project, root)
+    text = program.text.replace(MARKERS[1], MARKERS[0])
+    (root / Path(task.program).relative_to(task.project)).write_text(text, encoding="utf-8")
+    results = []
+    for name in task.data or ("",):
+        context = EvalContext(str(root), str(program.folder / name) if name else "", task.call_s or DEFAULT_CASE_S)
+        result = asyncio.run(_wait(getattr(module, task.entry)().evaluate(context)))
+        if not result.success:
+            return {"error": f"{name}: {result.error_message}"}
+        results.append(result)
+    names = {name for result in results for name in result.metrics}
+    means = {name: sum(result.metrics.get(name, 0.0) for result in results) / len(results) for name in sorted(names)}
+    return {**means, "combined_score": sum(result.score for result in results) / len(results)}
+
+
+def _score_program(task: TaskSettings, module: None, program: _Program) -> Mapping[str, Any]:
+    def run_program(exchange: Exchange) -> bytes:
+        if program.call is not None:
+            outputs = program.call(task.function, (), {}, exchange=exchange)
+        else:
+            with ProgramStreams(exchange) as streams:
+                program.function(task.function)()
+            outputs = streams.outputs()
+        return check_bytes(outputs.get(REST) if isinstance(outputs, dict) else None)
+
+    return score_programs(program.folder, program.folder / task.evaluator, run_program, task.call_s, program.mode)
+
+
+KINDS: Mapping[Kind, Callable[[TaskSettings, Any, _Program], Mapping[str, Any]]] = {
     Kind.CALLABLE: _score_callable,
     Kind.MODULE: _score_module,
     Kind.TEXT: _score_text,
     Kind.CASES: _score_cases,
     Kind.FILES: _score_files,
+    Kind.PROGRAM: _score_program,
+    Kind.PROJECT: _score_project,
 }
 
 

@@ -5,9 +5,11 @@ without a substitute are those of the framework, if it is installed.
 """
 
 import dataclasses
+import enum
 import importlib.abc
 import importlib.machinery
 import importlib.util
+import itertools
 import json
 import math
 import sys
@@ -62,6 +64,70 @@ class EvaluationResult:
     def to_dict(self) -> dict[str, Any]:
         """Return the metrics."""
         return self.metrics
+
+
+class MetricType(enum.Enum):
+    """Direction of a metric of LLM4AD_Next."""
+
+    MINIMIZE, MAXIMIZE = "minimize", "maximize"
+
+
+@dataclasses.dataclass(frozen=True)
+class Metric:
+    """Metric of LLM4AD_Next."""
+
+    name: str
+    type: MetricType = MetricType.MAXIMIZE
+    weight: float = 1.0
+    description: str = ""
+
+
+@dataclasses.dataclass
+class EvalContext:
+    """Input of an evaluator of LLM4AD_Next: the folder of the program, a file with data, and the limit of time."""
+
+    project_root: str
+    data_path: str = ""
+    timeout: float = 60.0
+    behavior_storage: str = "none"
+    candidate_id: str = ""
+    generation: int = 0
+    parent_ids: list[str] = dataclasses.field(default_factory=list)
+
+
+@dataclasses.dataclass
+class InstanceResult:
+    """Result of LLM4AD_Next for a file with data."""
+
+    score: float = 0.0
+    metrics: dict[str, float] = dataclasses.field(default_factory=dict)
+    monitor_metrics: dict[str, float] = dataclasses.field(default_factory=dict)
+    metadata: dict[str, Any] = dataclasses.field(default_factory=dict)
+    success: bool = True
+    error_message: str | None = None
+    duration_ms: float = 0.0
+    behavior: Any = None
+
+
+class BaseEvaluator:
+    """Base class of evaluators of LLM4AD_Next."""
+
+    metrics: Sequence[Metric] = ()
+
+    @classmethod
+    def register(cls, name: str, evaluator: Any = None) -> Any:
+        """Return a decorator, or nothing if the class is given: tasks name their evaluators by their files."""
+        return (lambda decorated: decorated) if evaluator is None else None
+
+    def compute_score(self, metric_values: Mapping[str, float], weights: Mapping[str, float] | None = None) -> float:
+        """Return the weighted mean of the metrics, those that are minimised with the opposite sign."""
+        weighted = [
+            (-value if metric.type is MetricType.MINIMIZE else value, (weights or {}).get(metric.name, metric.weight))
+            for metric in self.metrics
+            if (value := metric_values.get(metric.name)) is not None
+        ]
+        total = sum(weight for _, weight in weighted)
+        return sum(value * weight for value, weight in weighted) / total if total > 0 else 0.0
 
 
 class Fields:
@@ -146,15 +212,19 @@ def install_substitutes(task: Path) -> None:
     members: Mapping[str, Mapping[str, Any]] = {
         "eoh": {"BaseProblem": BaseProblem},
         "llm4ad.base": {"Evaluation": EvaluationBase},
+        "llm4ad.config.schema": {"EvalContext": EvalContext},
+        "llm4ad.evaluator.base": {
+            **{kind.__name__: kind for kind in (BaseEvaluator, EvalContext, Metric, MetricType)},
+            "EvaluationResult": InstanceResult,
+        },
+        "llm4ad.evaluator.behavior": {"BehaviorData": Fields},
         "alpha_evolve.models": {f"AlphaEvolve{name}": type(name, (Fields,), {}) for name in CLASSES_OF_ALPHAEVOLVE},
         "openevolve.evaluation_result": {"EvaluationResult": EvaluationResult},
         "shinka.core": {"run_shinka_eval": run_shinka_eval},
     }
-    for name, values in members.items():
-        parent, _, child = name.partition(".")
-        if child:
-            _add_module(parent, {})
-        _add_module(name, values)
+    names = {name for path in members for name in itertools.accumulate(path.split("."), "{}.{}".format)}
+    for name in sorted(names):
+        _add_module(name, members.get(name, {}))
     sys.meta_path.insert(0, _TaskFinder(task))
 
 

@@ -32,6 +32,7 @@ from oragent.harness.exact_values import ExactArrays, SentFunctions
 from oragent.harness.hardening import read_mark
 from oragent.harness.kept_arrays import write_arrays
 from oragent.harness.process import DirectForker, GuestProcess, RunGuest, Spare
+from oragent.harness.program_streams import Exchange
 from oragent.harness.racing import Race
 from oragent.harness.solutions import SolutionAlbum
 from oragent.harness.start_clock import StartClock
@@ -257,6 +258,7 @@ class Guest:
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
         files: tuple[Mapping[str, bytes], Sequence[str]] | None = None,
+        exchange: Exchange | None = None,
     ) -> Any:
         """Call a function of the candidate for an evaluator that was written for a candidate in its own process.
 
@@ -269,6 +271,7 @@ class Guest:
             kwargs: Keyword arguments.
             files: Contents of files that it may read, by path, and paths of files that it may write. With them, the
                 answer is the contents of the latter.
+            exchange: Other side of its standard input and output. With it, the answer is the output that was not sent.
 
         Raises:
             FrameError: An argument cannot be sent, or the call comes from a callback of another one.
@@ -278,6 +281,8 @@ class Guest:
         content = {"name": name, "args": args, "kwargs": kwargs, "exact": True}
         if files is not None:
             content["files"] = files
+        if exchange is not None:
+            content["exchange"] = exchange
         if self.trial is not None:
             content["trial"] = True
         request = wire_format.encode(content, ExactArrays(functions))

@@ -30,6 +30,7 @@ from oragent.harness.exact_values import CallBack, ExactArrays, SentFunctions, e
 from oragent.harness.hardening import wrap_function
 from oragent.harness.kept_arrays import read_kept
 from oragent.harness.native import Library
+from oragent.harness.program_streams import ProgramStreams
 from oragent.harness.start_clock import StartClock, observe_compiler
 from oragent.harness.virtual_files import VirtualFiles
 from oragent.sandbox.isolation.guest import Confinement, confine_guest
@@ -298,7 +299,7 @@ def _answer_request(candidate: _Candidate, request: dict[str, Any]) -> bytes:
             # Its generators go on from one call to the next.
             candidate.draws_numbers = candidate.draws_numbers and "exact" not in request
             before = _encode_arguments(request) if "trial" in request else b""
-            with VirtualFiles(*request["files"]) if "files" in request else contextlib.nullcontext() as files:
+            with _open_files(request) as files:
                 value = candidate.call_named(request["name"], request["args"], request["kwargs"])
             value = value if files is None else files.outputs()
             if before and before != _encode_arguments(request):
@@ -321,6 +322,15 @@ def _answer_request(candidate: _Candidate, request: dict[str, Any]) -> bytes:
         if isinstance(problem, SystemError) and str(problem) == NO_FRAME:
             return _encode_failure(Status.MEMORY, OUT_OF_MEMORY)
         return _encode_exception(problem, candidate)
+
+
+def _open_files(request: dict[str, Any]) -> contextlib.AbstractContextManager[VirtualFiles | ProgramStreams | None]:
+    """Return the files or the standard streams of a call."""
+    if "exchange" in request:
+        return ProgramStreams(request["exchange"])
+    if "files" in request:
+        return VirtualFiles(*request["files"])
+    return contextlib.nullcontext()
 
 
 def _encode_arguments(request: dict[str, Any]) -> bytes:

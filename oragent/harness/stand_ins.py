@@ -35,6 +35,7 @@ from oragent.harness.exact_values import (
     serve_callback,
 )
 from oragent.harness.guest import Guest
+from oragent.harness.program_streams import Exchange
 from oragent.harness.wire_format import FrameError
 from oragent.programs import regions
 
@@ -158,6 +159,7 @@ class CallServer:
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
         files: tuple[Mapping[str, bytes], Sequence[str]] | None = None,
+        exchange: Exchange | None = None,
     ) -> Any:
         """Call a function of the candidate.
 
@@ -166,7 +168,7 @@ class CallServer:
             CandidateError: As for a call of the guest.
         """
         try:
-            return self._guest.call_exactly(name, args, kwargs, files)
+            return self._guest.call_exactly(name, args, kwargs, files, exchange)
         except FrameError as problem:
             fault = ProblemError(
                 f"the task passes {name} {problem}; a program in a process of its own does not get that"

@@ -114,6 +114,57 @@ def weigh(program_candidate):
     return AlphaEvolveProgramEvaluation(scores=AlphaEvolveEvaluationScores(scores=[score])).model_dump()
 """
 
+# An evaluator that runs the program as a script, for each file with data.
+NEXT = """
+import asyncio
+import sys
+from llm4ad.config.schema import EvalContext
+from llm4ad.evaluator.base import BaseEvaluator, EvaluationResult, Metric, MetricType
+{loss}
+
+@BaseEvaluator.register("weights")
+class WeightsEvaluator(BaseEvaluator):
+    def __init__(self):
+        super().__init__()
+        self._metrics = [Metric(name="loss", type=MetricType.MINIMIZE)]
+
+    @property
+    def metrics(self):
+        return self._metrics
+
+    async def evaluate(self, cfg: EvalContext) -> EvaluationResult:
+        script = Path(cfg.project_root) / "solve.py"
+        assert script.read_text().count("# EVOLVE_START") == 1
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, str(script), Path(cfg.data_path).read_text(),
+            stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+        )
+        output, errors = await asyncio.wait_for(process.communicate(), timeout=cfg.timeout)
+        if process.returncode:
+            return EvaluationResult(metrics={{}}, success=False, error_message=errors.decode()[-200:])
+        value = loss(lambda values: json.loads(output))
+        return EvaluationResult(score=self.compute_score({{"loss": value}}), metrics={{"loss": value}})
+"""
+NEXT_PROGRAM = """import json
+import sys
+# EVOLVE_START
+{seed}
+# EVOLVE_END
+if __name__ == "__main__":
+    values = np.array(json.loads(sys.argv[1]))
+    print(json.dumps(np.asarray(weights(values), dtype=float).tolist()))
+"""
+NEXT_CONFIG = """background: Find weights.
+providers:
+  - name: default
+evaluator:
+  type: custom
+  module: "weights_evaluator.py:WeightsEvaluator"
+  timeout: 20.0
+  dataset: {mode: directory, path: data/instances, recursive: false}
+version_control: {local_path: weights_algorithm}
+"""
+
 
 CO_BENCH = """
 DESCRIPTION = '''Find weights.'''
@@ -211,6 +262,12 @@ def _make_files() -> dict[str, dict[str, str]]:
         "openevolve": {"initial_program.py": SEED, "evaluator.py": OPENEVOLVE.format(loss=LOSS)},
         "spawned": {"initial_program.py": SEED, "evaluator.py": SPAWNED.format(loss=LOSS)},
         "shinka": {"initial.py": SEED, "evaluate.py": SHINKA.format(loss=LOSS)},
+        "next": {
+            "config.yaml": NEXT_CONFIG,
+            "weights_evaluator.py": NEXT.format(loss=LOSS),
+            "weights_algorithm/solve.py": NEXT_PROGRAM.format(seed=SEED),
+            "data/instances/one.json": "[1.0, 2.0, 3.0, 4.0]",
+        },
         "alphaevolve": {"program.py": SEED, "evaluate.py": ALPHAEVOLVE.format(loss=LOSS)},
     }
 

@@ -98,7 +98,7 @@ def test_the_seed_has_the_same_score_in_both_ways(layout: str, tmp_path: Path) -
         "minimize" if layout in MINIMISED else "maximize",
         "weights",
     )
-    if layout in ("eoh", "llm4ad"):
+    if layout in ("eoh", "llm4ad", "next"):
         assert (problem.about.timeout_s, problem.about.description) == (20.0, "Find weights.")
 
 
