@@ -6,6 +6,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from rich.box import SIMPLE_HEAD
 from rich.cells import cell_len
 from rich.console import Console
@@ -14,7 +15,7 @@ from rich.text import Text
 
 from oragent._base.terminal import print_line
 from oragent.modelling.data.display import number, plain, rounded, signed
-from oragent.modelling.data.indexed import RELATIONS, IndexedModel
+from oragent.modelling.data.indexed import RELATIONS, UNNAMED_OBJECTIVE, IndexedModel, unit_and_meaning
 from oragent.modelling.data.model_values import INFINITY
 from oragent.modelling.data.solution import Sensitivity, Solution, SolveStatus, Source, ValueRange
 from oragent.modelling.files.model_files import check_ending, write_solution
@@ -93,11 +94,12 @@ def print_solution(model: IndexedModel, solution: Solution, console: Console) ->
 def _print_headline(model: IndexedModel, solution: Solution, console: Console) -> None:
     if model.name:
         console.print(Text(plain(model.name), style="bold"))
-    objective, (rows, columns) = model.objective_record, model.shape
+    objective, (rows, columns) = model.base_objective, model.shape
+    name = "" if objective.name == UNNAMED_OBJECTIVE else objective.name
     unit = f" {plain(objective.unit, 40)}" if objective.unit else ""
     lines = {"status": str(solution.status)}
     if solution.objective is not None:
-        goal = f"{model.sense} {plain(objective.name, 40)}".rstrip()
+        goal = f"{model.sense} {plain(name, 40)}".rstrip()
         lines["objective"] = f"{rounded(solution.objective)}{unit} ({goal})"
     if solution.gap and solution.bound is not None and not solution.gap < 1e-9:
         lines["bound"] = f"{rounded(solution.bound)}, gap {solution.gap:.2%}"
@@ -121,16 +123,17 @@ def _variable_tables(model: IndexedModel, solution: Solution, width: int) -> lis
     heads = ("variable", "value", "unit", *_price_heads(solution, "reduced cost"), "coefficient", *may_be)
     prices = solution.sensitivity
     names = model.flat_variable_names
-    units = {column: family.unit for family in model.variables if family.unit for column in family.positions.tolist()}
+    details = unit_and_meaning(model.variables, len(names))
+    costs = model.base_objective.cost.evaluate(model.cells)
     # Nonzero variables come first.
-    order = sorted(range(len(names)), key=lambda column: solution.values[names[column]] == 0.0)
+    order = np.argsort([solution.values[name] == 0.0 for name in names], kind="stable")
     lines = []
-    for column in order[:SHOWN_ROWS]:
+    for column in order[:SHOWN_ROWS].tolist():
         name = names[column]
-        figures = [plain(name), rounded(solution.values[name]), plain(units.get(column, ""), 20)]
+        figures = [plain(name), rounded(solution.values[name]), plain(details[column][0], 20)]
         sources = _sensitivities(solution)
         figures += [_price_text(source.reduced_costs, source.several_reduced_costs, name) for source in sources]
-        figures.append(number(model.objective_record.terms.get(name, 0.0)))
+        figures.append(number(costs[column]))
         figures += [_format_range(prices.cost_ranges.get(name) if prices else None) for _ in may_be]
         lines.append(figures)
     return _add_caption(_layout_tables(heads, lines, width), "variable", model.shape[1])
@@ -141,9 +144,9 @@ def _row_tables(model: IndexedModel, solution: Solution, width: int) -> list[Tab
     sources = _sensitivities(solution)
     names = model.flat_row_names
     # Binding rows come first.
-    order = sorted(range(len(names)), key=lambda row: solution.slacks[names[row]] > 1e-6)
+    order = np.argsort([solution.slacks[name] > 1e-6 for name in names], kind="stable")
     lines = []
-    for row in order[:SHOWN_ROWS]:
+    for row in order[:SHOWN_ROWS].tolist():
         name, relation = names[row], RELATIONS[int(model.relations[row])]
         figures = [plain(name), rounded(solution.activities[name]), str(relation), number(model.rhs_values[row])]
         figures.append(rounded(solution.slacks[name]))

@@ -312,6 +312,29 @@ def test_the_name_of_a_set_of_bounds_may_be_that_of_a_column(line: str) -> None:
     assert (y.low, y.high) == (0, math.inf)
 
 
+@pytest.mark.parametrize(
+    ("lines", "bounds"),
+    [
+        # As Gurobi 13 reads them.
+        (["UP B y -5"], (-math.inf, -5)), (["UI B y -5"], (-math.inf, -5)),
+        (["LO B y -9", "UP B y -5"], (-9, -5)), (["UP B y -5", "LO B y -9"], (-9, -5)),
+        (["UP B y 0"], (0, 0)), (["UP B y 5"], (0, 5)), (["MI B y", "UP B y 5"], (-math.inf, 5)),
+        (["FX B y -5"], (-5, -5)),
+    ],
+)  # fmt: skip
+def test_an_upper_bound_below_0_alone_leaves_no_lower_bound(lines: list[str], bounds: tuple[float, float]) -> None:
+    fields = dict.fromkeys(("notes", "sense", "ranks", "sides"), "")
+    sections = "BOUNDS\n" + "".join(f" {line}\n" for line in lines)
+    y = from_text(ODD_MPS.format(**fields, sections=sections), "mps").variable("y")
+    assert (y.low, y.high) == bounds
+
+
+def test_a_lower_bound_of_0_above_the_upper_one_is_refused() -> None:
+    fields = dict.fromkeys(("notes", "sense", "ranks", "sides"), "")
+    with pytest.raises(ModellingError, match="'y'"):
+        from_text(ODD_MPS.format(**fields, sections="BOUNDS\n LO B y 0\n UP B y -5\n"), "mps")
+
+
 def test_an_infinite_range_is_no_limit_and_a_missing_constant_is_positive_zero() -> None:
     fields = dict.fromkeys(("notes", "sense", "ranks", "sections"), "")
     model = from_text(ODD_MPS.format(**fields, sides="RANGES\n    R  most  1e30  same  -1e30\n"), "mps")

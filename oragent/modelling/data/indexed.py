@@ -13,7 +13,7 @@ Create a model with ``IndexedModelBuilder``, with ``IndexedModel.from_records`` 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -131,6 +131,31 @@ class RowFamily(Family):
 AnyFamily = TypeVar("AnyFamily", VariableFamily, RowFamily)
 
 
+class SingleFamilies(Sequence[AnyFamily]):
+    """A family for each member. They are made at the first use, because many solves of large files need none."""
+
+    def __init__(self, kind: type[AnyFamily], details: Sequence[Details]) -> None:
+        self.details = details
+        self._kind: type[AnyFamily] = kind
+
+    @cached_property
+    def _families(self) -> tuple[AnyFamily, ...]:
+        keys, positions = product_keys(()), np.arange(len(self.details))
+        return tuple(
+            self._kind(name, (), keys, positions[at : at + 1], unit, meaning)
+            for at, (name, unit, meaning) in enumerate(self.details)
+        )
+
+    def __len__(self) -> int:
+        return len(self.details)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._families[index]
+
+    def __iter__(self) -> Iterator[AnyFamily]:
+        return iter(self._families)
+
+
 @dataclass(frozen=True, eq=False)
 class IndexedModel:
     """A model with ``n`` columns and ``m`` linear rows, and the families of their names."""
@@ -138,8 +163,8 @@ class IndexedModel:
     name: str
     sets: tuple[IndexSet, ...]
     parameters: tuple[ParameterFamily, ...]
-    variables: tuple[VariableFamily, ...]
-    rows: tuple[RowFamily, ...]
+    variables: Sequence[VariableFamily]
+    rows: Sequence[RowFamily]
     # Objectives. The first one is optimised, and all others with a weight.
     objectives: tuple[IndexedObjective, ...]
     # Values of all parameters, in order.
@@ -274,8 +299,8 @@ class IndexedModel:
             meaning=meaning,
             sets=(),
             parameters=(),
-            variables=_single_families(VariableFamily, variables),
-            rows=_single_families(RowFamily, shown),
+            variables=SingleFamilies(VariableFamily, variables),
+            rows=SingleFamilies(RowFamily, shown),
             objectives=(main, *(IndexedObjective.from_further(goal, columns) for goal in features.goals)),
             features=replace(features, quadratic=(), goals=()),
             cells=np.zeros(0),
@@ -341,10 +366,7 @@ class IndexedModel:
     @cached_property
     def variable_records(self) -> tuple[Variable, ...]:
         """Return each variable with the present data, by its flat name."""
-        details = [("", "")] * len(self.low)
-        for family in self.variables:
-            for position in family.positions.tolist():
-                details[position] = (family.unit, family.meaning)
+        details = unit_and_meaning(self.variables, len(self.low))
         low, high = self.low.evaluate(self.cells).tolist(), self.high.evaluate(self.cells).tolist()
         bounds = zip(low, high, self.integer.tolist(), strict=True)
         return tuple(
@@ -355,10 +377,7 @@ class IndexedModel:
     @cached_property
     def row_records(self) -> tuple[Row, ...]:
         """Return each linear row with the present data, by its flat name."""
-        meanings = [""] * len(self.rhs)
-        for family in self.rows:
-            for position in family.positions.tolist():
-                meanings[position] = family.meaning
+        meanings = [meaning for _, meaning in unit_and_meaning(self.rows, len(self.rhs))]
         names, starts = self.flat_variable_names, self.starts.tolist()
         entries = [
             (names[column], value)
@@ -380,7 +399,8 @@ class IndexedModel:
         """Return ``base_objective`` by flat names, without its quadratic terms."""
         goal, names = self.base_objective, self.flat_variable_names
         cost = goal.cost.evaluate(self.cells)
-        terms = {names[column]: float(cost[column]) for column in np.flatnonzero(cost).tolist()}
+        used = np.flatnonzero(cost)
+        terms = dict(zip(map(names.__getitem__, used.tolist()), cost[used].tolist(), strict=True))
         name = "" if goal.name == UNNAMED_OBJECTIVE else goal.name
         return Objective(terms, goal.constant, goal.unit, goal.meaning, name)
 
@@ -532,6 +552,8 @@ class IndexedModel:
         return self.row_names if issubclass(kind, RowFamily) else self._names(self.parameters, len(self.cells))
 
     def _names(self, families: Sequence[Family], count: int) -> list[str]:
+        if isinstance(families, SingleFamilies):
+            return [name_text(details[0]) for details in families.details]
         names = [""] * count
         for family in families:
             labels = [[label_text(label) for label in self.index_set(name).labels] for name in family.sets]
@@ -624,12 +646,15 @@ def _find_record(records: Mapping[str, Record], name: str, what: str) -> Record:
     return record
 
 
-def _single_families(kind: type[AnyFamily], details: Sequence[Details]) -> tuple[AnyFamily, ...]:
-    """Return a family for each member, by its name, unit and meaning."""
-    keys, positions = product_keys(()), np.arange(len(details))
-    return tuple(
-        kind(name, (), keys, positions[at : at + 1], unit, meaning) for at, (name, unit, meaning) in enumerate(details)
-    )
+def unit_and_meaning(families: Sequence[Family], count: int) -> list[tuple[str, str]]:
+    """Return the unit and the meaning of each of a number of members."""
+    if isinstance(families, SingleFamilies):
+        return [details[1:] for details in families.details]
+    pairs = [("", "")] * count
+    for family in families:
+        for position in family.positions.tolist():
+            pairs[position] = (family.unit, family.meaning)
+    return pairs
 
 
 def product_keys(sizes: Sequence[int]) -> Keys:
@@ -668,6 +693,10 @@ def _check_features(model: IndexedModel) -> None:
 
 
 def _check_families(model: IndexedModel, kind: str, families: Sequence[Family], count: int) -> None:
+    if isinstance(families, SingleFamilies) and len(families) == count:
+        if len({details[0] for details in families.details}) < count:
+            check_unique((details[0] for details in families.details), f"families of {kind}")
+        return
     names: set[str] = set()
     for family in families:
         if family.name in names:

@@ -24,7 +24,15 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from oragent._base.errors import ModellingError
 from oragent.modelling.data.builder import NUMBERED, looks_ordered
 from oragent.modelling.data.display import plain, quoted, validation_line
-from oragent.modelling.data.indexed import AnyFamily, IndexedModel, IndexSet, Keys, RowFamily, VariableFamily
+from oragent.modelling.data.indexed import (
+    AnyFamily,
+    IndexedModel,
+    IndexSet,
+    Keys,
+    RowFamily,
+    VariableFamily,
+    unit_and_meaning,
+)
 from oragent.modelling.data.model_values import numbered_name
 
 BRACKETS = re.compile(r"(?P<stem>[^\[\](){}]*?)_?(?P<labels>[\[({].*[\])}])\Z", re.DOTALL)
@@ -482,12 +490,12 @@ def _families(
     kind: type[AnyFamily], present: Sequence[AnyFamily], groups: Sequence[MemberGroup], sets: _SetPool
 ) -> tuple[AnyFamily, ...]:
     """Return a family for each group, with the unit and the meaning that its members share."""
-    owner = {position: family for family in present for position in family.positions.tolist()}
+    details = unit_and_meaning(present, sum(len(group.positions) for group in groups))
     families = []
     for group in groups:
         names, keys = sets.of_group(group)
-        units = {owner[position].unit for position in group.positions}
-        meanings = {owner[position].meaning for position in group.positions}
+        units = {details[position][0] for position in group.positions}
+        meanings = {details[position][1] for position in group.positions}
         families.append(
             kind(
                 group.name,

@@ -538,4 +538,4 @@ class _LpReader:
             np.array([low for _, _, low, _ in self.rows]),
             np.array([high for _, _, _, high in self.rows]),
         )
-        return build_model(arrays, list(column_of), [name for name, *_ in self.rows], self.objectives, self.parts)
+        return build_model(arrays, column_of, [name for name, *_ in self.rows], self.objectives, self.parts)

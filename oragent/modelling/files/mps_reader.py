@@ -8,14 +8,16 @@ only computed. Each line is checked, because solvers' readers skip lines that th
 import json
 import math
 import re
+from array import array
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from oragent._base.errors import ModellingError
 from oragent.modelling.data.arrays import Arrays, Sparse, Vector, split_limits
@@ -51,6 +53,8 @@ NO_VALUE, WITH_VALUE = {"FR", "MI", "PL", "BV"}, {"UP", "LO", "FX", "LI", "UI", 
 # First and last columns of the fields in fixed form.
 FIXED = ((1, 3), (4, 12), (14, 22), (24, 36), (39, 47), (49, 61))
 NUMBER = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eEdD][+-]?\d+)?|inf(?:inity)?)", re.IGNORECASE)
+# Least number of characters that are split into lines at once.
+BLOCK_CHARACTERS = 1 << 20
 # Row without limits that earlier versions of oragent added.
 IDLE = "idle_row"
 
@@ -62,28 +66,41 @@ def read_mps(text: str) -> IndexedModel:
         ModellingError: The text is not a model in MPS form; the message names the line.
     """
     reader = _MpsReader()
-    lines = text.splitlines()
-    # Number of lines that were read, and of those before which lines of columns are read one by one.
-    done, singly_before = 0, 0
-    while done < len(lines) and reader.section != "ENDATA":
-        if reader.section == "COLUMNS" and done >= singly_before:
-            end = next((at for at in range(done, len(lines)) if not _may_be_entries(lines[at])), len(lines))
-            if end > done and reader.read_columns(lines[done:end]):
-                done = end
+    # Number of lines of earlier blocks.
+    done = 0
+    for lines in _blocks(text):
+        # Number of lines that were read, and of those before which lines of columns are read one by one.
+        at, singly_before = 0, 0
+        while at < len(lines) and reader.section != "ENDATA":
+            if reader.section == "COLUMNS" and at >= singly_before:
+                end = next((place for place in range(at, len(lines)) if not _may_be_entries(lines[place])), len(lines))
+                if end > at and reader.read_columns(lines[at:end]):
+                    at = end
+                    continue
+                singly_before = end + 1
+            line = lines[at]
+            at += 1
+            if line.startswith("*") or not (words := line.split()):
                 continue
-            singly_before = end + 1
-        line = lines[done]
-        done += 1
-        if line.startswith("*") or not (words := line.split()):
-            continue
-        try:
-            if line[0].isspace():
-                reader.read_line(line, words)
-            else:
-                reader.begin_section(words)
-        except ModellingError as problem:
-            raise ModellingError(f"line {done}: {problem}: {quoted(line.strip())}; not a model in MPS form") from None
+            try:
+                if line[0].isspace():
+                    reader.read_line(line, words)
+                else:
+                    reader.begin_section(words)
+            except ModellingError as problem:
+                where = f"line {done + at}: {problem}: {quoted(line.strip())}"
+                raise ModellingError(f"{where}; not a model in MPS form") from None
+        done += len(lines)
     return reader.build(text)
+
+
+def _blocks(text: str) -> Iterator[list[str]]:
+    """Yield the lines of a text in blocks, so that the lines of large files are not in memory at once."""
+    start = 0
+    while start < len(text):
+        end = text.find("\n", start + BLOCK_CHARACTERS) + 1 or len(text)
+        yield text[start:end].splitlines()
+        start = end
 
 
 def _may_be_entries(line: str) -> bool:
@@ -116,7 +133,7 @@ class _MpsReader:
         self.integer, self.semi = set[str](), dict[str, None]()
         self.is_integer = False
         # Row, column and figure of each entry.
-        self.entries: tuple[list[int], list[int], list[float]] = ([], [], [])
+        self.entries = array("i"), array("i"), array("d")
         self.sets: list[tuple[str, int, dict[str, float]]] = []
         # Quadratic terms by row; those of the objective have no name.
         self.matrices: dict[str, dict[tuple[str, str], float]] = {}
@@ -219,29 +236,25 @@ class _MpsReader:
 
     def read_columns(self, lines: Sequence[str]) -> bool:
         """Read lines of columns together, which is faster; return False if they must be read one by one."""
-        names: list[str] = []
-        rows: list[str] = []
-        figures: list[str] = []
-        for line in lines:
-            words = line.split()
-            if len(words) not in (3, 5):
-                return False
-            # A line of five words has two rows.
-            names += words[:1] * (len(words) // 2)
-            rows += words[1::2]
-            figures += words[2::2]
+        words = [line.split() for line in lines]
+        if not {3, 5}.issuperset(map(len, words)):
+            return False
+        # A line of five words has two rows.
+        second = [line for line in words if len(line) == 5]
+        rows = [line[1] for line in words] + [line[3] for line in second]
+        figures = [line[2] for line in words] + [line[4] for line in second]
         try:
             numbers = {word: _number(word) for word in set(figures)}
             places = [self.rows[row] for row in rows]
         except (ModellingError, KeyError):
             return False
-        for name in names:
-            self.columns.setdefault(name, len(self.columns))
+        names = dict.fromkeys(line[0] for line in words)
+        column_of = {name: self.columns.setdefault(name, len(self.columns)) for name in names}
         if self.is_integer:
             self.integer.update(names)
         self.entries[0].extend(places)
-        self.entries[1].extend(map(self.columns.__getitem__, names))
-        self.entries[2].extend(map(numbers.__getitem__, figures))
+        self.entries[1].extend([column_of[line[0]] for line in (*words, *second)])
+        self.entries[2].extend([numbers[word] for word in figures])
         return True
 
     def _side(self, figures: dict[str, float], words: list[str]) -> None:
@@ -329,7 +342,7 @@ class _MpsReader:
         if not self.columns:
             raise ModellingError("not a model in MPS form: no variable was found in it")
         names, columns = list(self.rows), list(self.columns)
-        places, of_column, figures = (np.array(part) for part in self.entries)
+        places, of_column, figures = map(np.asarray, self.entries)
         order = np.lexsort((of_column, places))
         is_twice = (np.diff(places[order]) == 0) & (np.diff(of_column[order]) == 0)
         if is_twice.any():
@@ -339,7 +352,9 @@ class _MpsReader:
         present = order[figures[order] != 0]
         matrix = Sparse.from_entries(places[present], of_column[present], figures[present], (len(names), len(columns)))
         terms = _RowTerms(matrix, columns)
-        is_maximized = bool(PULP_SENSE.search(text)) if self.is_maximized is None else self.is_maximized
+        is_maximized = self.is_maximized
+        if is_maximized is None:
+            is_maximized = "*" in text and PULP_SENSE.search(text) is not None
         sense = Sense.MAXIMIZE if is_maximized else Sense.MINIMIZE
         objectives = self._list_objectives(text, sense, terms)
         low, high = self._row_limits(names)
@@ -349,24 +364,32 @@ class _MpsReader:
         self._add_general(parts)
         special = self._add_rows(parts, low, high, terms)
         rows = [row for row, kind in enumerate(self.relations) if kind != "N" and row not in special]
-        arrays = Arrays(
-            sense,
-            np.zeros(0),
-            0.0,
-            np.array([self.low.get(name, 0.0) for name in columns]),
-            np.array([self.high.get(name, self._default_high(name)) for name in columns]),
-            np.array([name in self.integer for name in columns], dtype=bool),
-            matrix.select_rows(rows),
-            low[rows],
-            high[rows],
-        )
-        return build_model(arrays, columns, [names[row] for row in rows], objectives, parts)
+        bounds, shown = self._bounds(), [names[row] for row in rows]
+        arrays = Arrays(sense, np.zeros(0), 0.0, *bounds, matrix.select_rows(rows), low[rows], high[rows])
+        return build_model(arrays, self.columns, shown, objectives, parts)
 
-    def _default_high(self, name: str) -> float:
-        return 1.0 if name in self.integer and name not in self.low else math.inf
+    def _bounds(self) -> tuple[Vector, Vector, NDArray[np.bool_]]:
+        """Return the bounds of all columns, and which of them are integers.
+
+        A column with an upper bound below 0 and no lower one has none, as in Gurobi.
+        """
+        count = len(self.columns)
+        low, high, integer = np.zeros(count), np.full(count, np.inf), np.zeros(count, dtype=bool)
+        for name in self.integer:
+            integer[self.columns[name]] = True
+            high[self.columns[name]] = np.inf if name in self.low else 1.0
+        for name, bound in self.high.items():
+            high[self.columns[name]] = bound
+            if bound < 0 and name not in self.semi:
+                low[self.columns[name]] = -np.inf
+        for name, bound in self.low.items():
+            low[self.columns[name]] = bound
+        return low, high, integer
 
     def _row_limits(self, names: list[str]) -> tuple[Vector, Vector]:
-        sides = np.array([check_bound(self.sides.get(name, 0.0), "a right-hand side") for name in names])
+        sides = np.zeros(len(names))
+        for name, figure in self.sides.items():
+            sides[self.rows[name]] = check_bound(figure, "a right-hand side")
         kinds = np.array(self.relations)
         low, high = np.where(kinds == "L", -np.inf, sides), np.where(kinds == "G", np.inf, sides)
         for name, figure in self.ranges.items():
@@ -393,7 +416,7 @@ class _MpsReader:
                 f"objective {quoted(unranked[0])} lacks a priority, a weight and two tolerances, which another one "
                 "has: expected these four numbers after each N row, or after none"
             )
-        notes = _read_goal_notes(text)
+        notes = _read_goal_notes(text) if " oragent goal " in text else {}
         objectives: list[FileObjective] = []
         for name in free or [""]:
             words = self.ranks.get(name, {} if name == (free or [""])[0] else {"weight": 0.0})

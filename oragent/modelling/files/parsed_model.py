@@ -40,7 +40,7 @@ class FileObjective:
 
 def build_model(
     arrays: Arrays,
-    columns: Sequence[str],
+    column_of: Mapping[str, int],
     rows: Sequence[str],
     objectives: Sequence[FileObjective],
     parts: Parts,
@@ -49,7 +49,7 @@ def build_model(
 
     Args:
         arrays: Bounds and rows. The sense is that of the file, for positive weights.
-        columns: ``(n,)`` names of the variables.
+        column_of: Position of each variable by name, in order.
         rows: ``(m,)`` names of the rows.
         objectives: All objectives.
         parts: Other parts than linear rows and objectives, by field of ``ModelFeatures``.
@@ -60,8 +60,7 @@ def build_model(
     base, sense, goals = _rank_objectives(objectives, arrays.sense)
     if any(goal.quadratic for goal in objectives if goal is not base):
         raise ModellingError("an objective other than the last one is quadratic: expected linear ones")
-    column_of = {name: column for column, name in enumerate(columns)}
-    cost = np.zeros(len(columns))
+    cost = np.zeros(len(column_of))
     cost[[column_of[name] for name in base.terms]] = list(base.terms.values())
     fields = {field: tuple(members) for field, members in parts.items()}
     named = ModelFeatures[str](**fields, quadratic=base.quadratic, goals=goals)
@@ -69,7 +68,7 @@ def build_model(
     keyed: ModelFeatures[int] = named.rekey(column_of.__getitem__, column_of.__getitem__)
     arrays = replace(arrays, sense=sense, cost=cost, constant=base.constant, features=keyed)
     name = "" if UNNAMED.fullmatch(base.name) else base.name
-    variables, limits = ([(title, "", "") for title in names] for names in (columns, rows))
+    variables, limits = ([(title, "", "") for title in names] for names in (column_of, rows))
     return IndexedModel.from_arrays(arrays, variables, limits, (name, "", "")).check_figures()
 
 
