@@ -114,13 +114,13 @@ def test_a_formula_has_the_value_that_was_saved_with_it() -> None:
 def test_merged_ranges_are_filled_up_to_a_number_of_cells(
     limit: int, is_filled: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    content = save([["a", "b"], ["x", None], [None, None], [None, "y"]], "A2:B4")
-    grid = [["a", "b"], ["x", None], [None, None], [None, "y"]]
+    rows = [["k", "a", "b"], [None, "x", None], [None, None, None], [None, None, "y"]]
+    content, grid = save(rows, "B2:C4"), [list(row) for row in rows]
     monkeypatch.setattr(spreadsheets, "MAX_CELLS", limit)
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         spreadsheets._fill_merged(grid, archive.read("xl/worksheets/sheet1.xml"))
-    assert (grid[3][0] == "x") is is_filled
-    assert grid[2] == ["x", "x"]
+    assert (grid[3][1] == "x") is is_filled
+    assert grid[2] == [None, "x", "x"]
 
 
 def test_merged_ranges_have_a_largest_number(monkeypatch: pytest.MonkeyPatch) -> None:

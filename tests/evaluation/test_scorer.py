@@ -171,7 +171,7 @@ def test_a_process_that_dies_is_replaced_and_its_life_is_over(scorer: DeviceScor
 def test_a_device_that_is_not_there_is_one_line() -> None:
     if torch.cuda.is_available():
         pytest.skip("there is one")
-    with pytest.raises(SandboxError, match="the process for cuda:0 does not start: "):
+    with pytest.raises(SandboxError, match="cuda:0"):
         DeviceScorer("cuda:0", ROOT).open_line(1.0)
 
 

@@ -205,7 +205,7 @@ def test_a_trial_names_the_functions_that_are_passed_and_refuses_changed_argumen
     monkeypatch.setattr(guest, "trial", passed)
     assert call("apply", hex, 255) == "0xff"
     assert call("describe", [1, np.arange(3.0)]) == ["list", ""]
-    with pytest.raises(CandidateError, match="in place"):
+    with pytest.raises(CandidateError, match="place"):
         call("mix", random.Random(1), list(range(20)))
     assert passed == {"hex"}
 
@@ -271,7 +271,7 @@ def test_global_generators_go_on_between_calls(call: Any) -> None:
 
 
 def test_a_function_cannot_be_returned(call: Any) -> None:
-    with pytest.raises(CandidateError, match="returned a function"):
+    with pytest.raises(CandidateError, match="function"):
         call("give")
 
 

@@ -53,7 +53,7 @@ def test_a_loop_runs_beside_the_candidate(guest_of) -> None:
 
 
 def test_what_a_loop_finds_wanting_keeps_its_status(guest_of) -> None:
-    with pytest.raises(CandidateError, match="returned 4; expected less") as caught:
+    with pytest.raises(CandidateError, match="returned 4") as caught:
         guest_of("def f(x): return x * x").run(strict, 2)
     assert caught.value.status == "invalid"
 
@@ -364,7 +364,7 @@ def test_an_import_or_a_compilation_that_does_not_end_is_told(
 def test_a_search_without_compilation_tells_the_size(guest_of) -> None:
     guest = guest_of("def f(x):\n    while True: pass")
     guest.heuristic_s, guest.where = 0.3, "size 20, instance 0"
-    with pytest.raises(CandidateError, match="all of it at size 20"):
+    with pytest.raises(CandidateError, match="20"):
         guest(0)
 
 

@@ -110,7 +110,7 @@ def test_the_search_finds_what_is_there(guest_of: Callable[..., Guest]) -> None:
     mark = secrets.randbits(44)
     later = mark_item(29, mark)
     guest = guest_of(f"MARK = {mark}\nfuture = [{later!r}]\n{SEARCHES}", Items)
-    with pytest.raises(CandidateError, match="knows item 29 at item 0"):
+    with pytest.raises(CandidateError, match="29"):
         guest.reveal([()], [[mark_item(0, mark)]])
 
 

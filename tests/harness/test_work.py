@@ -116,7 +116,7 @@ def test_units_add_up() -> None:
 
 @pytest.mark.parametrize("units", [-1, float("nan"), float("inf"), True, "3", None, 1j])
 def test_what_is_no_amount_is_refused(units: Any) -> None:
-    with pytest.raises(ValueError, match="units of work"):
+    with pytest.raises(ValueError, match="work"):
         work(units)
     assert reported_work() is None
 

@@ -116,5 +116,5 @@ def test_a_prompt_of_no_round_goes_to_the_best_so_far() -> None:
 
 
 def test_an_ensemble_of_nothing_is_refused() -> None:
-    with pytest.raises(ValueError, match="models must not be empty"):
+    with pytest.raises(ValueError, match="empty"):
         Ensemble([])

@@ -67,7 +67,7 @@ def test_a_compressed_body_is_not_unpacked_beyond_the_bound(monkeypatch: pytest.
     bomb = gzip.compress(bytes(50_000_000))
     with (
         serving(bomb, Content_Encoding="gzip", Content_Type="application/json") as address,
-        pytest.raises(AttemptFailed, match="broken reply: more than 1,000,000 bytes"),
+        pytest.raises(AttemptFailed, match="1,000,000"),
     ):
         sent(address)
     assert unpacked == []

@@ -48,10 +48,10 @@ def test_calls_without_an_index_and_with_equal_indices_are_told_apart_by_their_i
 
 
 def test_texts_and_events_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(BrokenReply, match="more than 1,000 characters"):
+    with pytest.raises(BrokenReply, match="1,000"):
         joined(*[event({"content": "x" * 100})] * 11)
     monkeypatch.setattr(streaming, "MAX_EVENT_LENGTH", 1000)
-    with pytest.raises(BrokenReply, match="an event of more than"):
+    with pytest.raises(BrokenReply, match="event"):
         joined(b"data: " + b"x" * 2000)
     calls = joined(*[event({"tool_calls": [{"id": str(number)}]}) for number in range(500)], b"data: [DONE]\n")
     assert len(calls["choices"][0]["message"]["tool_calls"]) == streaming.MAX_CALLS

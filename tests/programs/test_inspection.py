@@ -26,7 +26,7 @@ def test_a_usable_program_is_known_by_its_canonical_form() -> None:
 
 def test_a_file_that_is_too_long_is_told_by_its_true_size(tmp_path: Path) -> None:
     (tmp_path / "long.py").write_text("ä" * 1_500_000)
-    with pytest.raises(CandidateError, match=r"long\.py: the program has 3,000,000 bytes, at most 100,000 are taken"):
+    with pytest.raises(CandidateError, match="3,000,000"):
         read_program(tmp_path / "long.py", WANTED)
 
 

@@ -166,11 +166,11 @@ def test_what_takes_too_long_is_said_to_and_costs_its_time_once(hangs: ParserCli
     inspection._inspected.clear()
     assert inspect_program(HANGING, WANTED) == found
     assert hangs._process is None  # nobody was asked again
-    with pytest.raises(CandidateError, match="takes more than 2 s"):
+    with pytest.raises(CandidateError, match="2 s"):
         inspection.parse_tree(HANGING)
-    with pytest.raises(ReplyError, match="takes more than 2 s"):
+    with pytest.raises(ReplyError, match="2 s"):
         extract_code(HANGING, "guess")
-    with pytest.raises(ReplyError, match="takes more than 2 s"):
+    with pytest.raises(ReplyError, match="2 s"):
         extract_json(HANGING)
     assert inspection.lay_out(HANGING) == HANGING
     assert inspect_program(GOOD + "\n", WANTED).problem == ""
@@ -462,7 +462,7 @@ def test_a_reply_is_read_up_to_a_length(monkeypatch: pytest.MonkeyPatch) -> None
     prose = "word " * (size_limits.MAX_REPLY // 5 - 20)
     assert extract_code(f"{prose}\n```python\n{GOOD}```", "guess") == GOOD
     for read in (lambda text: extract_code(text, "guess"), extract_json):
-        with pytest.raises(ReplyError, match="at most 400,000 are read"):
+        with pytest.raises(ReplyError, match="400,000"):
             read(prose * 2)
 
 

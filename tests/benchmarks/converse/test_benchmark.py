@@ -210,7 +210,7 @@ def test_contestants_are_named_by_what_is_special() -> None:
 @pytest.mark.parametrize("count", ["0", "9999"])
 def test_a_wrong_number_of_utilities_leaves_the_folder_free_for_the_next_try(tmp_path: Path, count: str) -> None:
     request = ConverseBenchRequest(tmp_path / "out", "sfusd", utilities=count, settings={"decider": "rational"})
-    with pytest.raises(ConfigError, match="utilities: expected 1"):
+    with pytest.raises(ConfigError, match="utilities"):
         run_bench(request, Console(quiet=True))
     assert not (tmp_path / "out").exists()
 
@@ -239,6 +239,6 @@ def test_a_word_cannot_rename_contestants(tmp_path: Path) -> None:
     request = ConverseBenchRequest(
         tmp_path / "out", "sfusd", settings={"decider": "rational"}, words=RuntimeWords(("model.name=other",))
     )
-    with pytest.raises(ConfigError, match="name contestants with --models"):
+    with pytest.raises(ConfigError, match="--models"):
         run_bench(request, Console(file=io.StringIO()))
     assert not (tmp_path / "out").exists()

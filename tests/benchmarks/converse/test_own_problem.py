@@ -162,7 +162,7 @@ def test_a_problem_without_stakeholders_and_a_strange_record_are_told_in_one_lin
         stakeholders_of(bare)
     path = tmp_path / "hikers.json"
     path.write_text('[{"thing": "tent", "colour": "red"}]')
-    with pytest.raises(ConfigError, match=r"utility 1: not a record of trip: .*'colour'") as problem:
+    with pytest.raises(ConfigError, match="colour") as problem:
         read_utility_file(path, trip["trip"])
     assert "\n" not in str(problem.value)
     with pytest.raises(ConfigError):

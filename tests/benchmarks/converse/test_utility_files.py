@@ -144,7 +144,7 @@ def test_bytes_that_are_no_text_and_files_beyond_any_use_are_told(tmp_path: Path
     with pytest.raises(ConfigError):
         read_utility_file(path, PROBLEM)
     path.write_bytes(b" " * 10_000_001)
-    with pytest.raises(ConfigError, match="larger than 10 MB"):
+    with pytest.raises(ConfigError, match="10 MB"):
         read_utility_file(path, PROBLEM)
 
 

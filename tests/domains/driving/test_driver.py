@@ -34,7 +34,7 @@ def test_all_calls_of_one_simulation_have_a_limit_and_the_next_simulation_has_it
     assert guest.renewed == 1
     for _ in range(3):
         first({}, [])
-    with pytest.raises(CandidateError, match="took more than 20 s for the calls of one simulation") as caught:
+    with pytest.raises(CandidateError, match="20 s") as caught:
         first({}, [])
     assert caught.value.status == "timeout"
     Driver(guest, "heavy", limit_s=20.0)({}, [])
@@ -83,7 +83,7 @@ def test_a_memory_that_is_nested_without_end_is_refused() -> None:
     memory: dict[str, Any] = {}
     for _ in range(40):
         memory = {"in": memory}
-    with pytest.raises(CandidateError, match="nested more than 16 deep"):
+    with pytest.raises(CandidateError, match="nested"):
         check_memory(memory)
 
 

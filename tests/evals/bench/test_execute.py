@@ -64,5 +64,5 @@ def test_a_cell_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
     plan = tournament(seeds=1)
     list(execute_plan(plan, Thrower(plan), tmp_path))
     (tmp_path / "0-d20-ann.txt").write_text("1\n2\n0\n4\n")
-    with pytest.raises(OragentError, match=r"0-d20-ann\.txt: a die has no zero"):
+    with pytest.raises(OragentError, match="0-d20-ann"):
         gather_results(plan, Thrower(plan), tmp_path)

@@ -135,5 +135,5 @@ def test_settings_that_an_older_version_did_not_know_are_filled_in(tmp_path: Pat
     newer = replace(MANIFEST, complete_settings=settle)
     assert newer.read_plan(tmp_path).settings == {"light": "on", "cup": "oak", "table": 1}
     newer.write_plan(tournament(cup="oak", table=1, light="on"), tmp_path)
-    with pytest.raises(ConfigError, match="was begun with light=on, not off"):
+    with pytest.raises(ConfigError, match="light"):
         newer.write_plan(tournament(cup="oak", table=1, light="off"), tmp_path)

@@ -248,7 +248,7 @@ def test_a_held_out_file_that_says_no_score_is_one_line(tmp_path: Path, text: st
 def test_figures_of_the_held_out_set_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     result = a_run(tmp_path, "gp", 0, [9.0])
     (result.folder / "test.yaml").write_text("seed: {}\n")
-    with pytest.raises(StoreError, match=r"test\.yaml: 'score'; remove it"):
+    with pytest.raises(StoreError, match="score"):
         read_run(result.cell, result.folder)
 
 

@@ -33,14 +33,14 @@ def test_an_executor_finds_what_is_found_without_it(toy: Path, tmp_path: Path) -
 
 
 def test_who_does_not_say_how_much_it_can_is_asked_to(toy: Path, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="give workers=N as well"):
+    with pytest.raises(ConfigError, match="workers"):
         found(toy, tmp_path, cluster=Here())
     assert not list(tmp_path.glob("toy/*"))
 
 
 @pytest.mark.parametrize("cluster", [3, ["local:4"], print])
 def test_what_is_neither_is_said_in_one_line(toy: Path, tmp_path: Path, cluster: object) -> None:
-    with pytest.raises(ConfigError, match=r"cluster must be a name, such as local:4, or an executor"):
+    with pytest.raises(ConfigError, match="executor"):
         found(toy, tmp_path, cluster=cluster)
 
 

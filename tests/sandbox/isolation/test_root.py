@@ -236,7 +236,7 @@ def test_a_child_with_mounts_of_its_own_gets_the_same_root_and_changes_only_its_
 
 @pytest.mark.parametrize("path", [Path("/"), Path("relative")])
 def test_what_is_no_place_below_the_root_is_refused(path: Path) -> None:
-    with pytest.raises(ValueError, match="cannot be shown in a root: give an absolute path"):
+    with pytest.raises(ValueError, match="absolute"):
         build_root([path])
 
 

@@ -80,5 +80,5 @@ def test_instances_are_what_pytorch_draws_after_the_seed_of_the_mode(mode: str, 
 
 
 def test_a_size_that_the_stream_does_not_have_is_told() -> None:
-    with pytest.raises(ValueError, match="it has modes train, val, test and sizes 200, 500, 1000"):
+    with pytest.raises(ValueError, match="modes"):
         tsp_stream("val", 300)
