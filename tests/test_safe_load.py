@@ -67,6 +67,15 @@ def test_aliases_and_depth_within_the_limits_are_read() -> None:
     assert parse_yaml(yaml.safe_dump({digest: 1, "1" * 64: 2})) == {digest: 1, "1" * 64: 2}
 
 
+def test_numbers_of_keys_are_shorter_than_those_of_values() -> None:
+    number = "1" * 19
+    assert parse_yaml(f"a: {number}\nb: {number}") == {"a": int(number), "b": int(number)}
+    assert parse_yaml(f"{number[1:]}: 2") == {int(number[1:]): 2}
+    for text in (f"{number}: 2", f"a: 1\n{number}: 2", f"a: {'1' * 251}", f"[1, {'1' * 251}]"):
+        with pytest.raises(yaml.YAMLError):
+            parse_yaml(text)
+
+
 def test_a_file_is_read_only_if_it_is_plain_text_of_bounded_length(tmp_path: Path) -> None:
     long, pipe, latin = tmp_path / "long.yaml", tmp_path / "pipe.yaml", tmp_path / "latin.yaml"
     long.write_text("a" * (MAX_BYTES + 1))

@@ -245,7 +245,7 @@ def test_numbers_are_read_as_their_writer_meant(
     [
         ("a,b\nx,1\ny,2,3\n", 3), ("a,b\nx,5 %\ny,6 %\nz,7\n", 4), ("a,b\nx,5 €\ny,6 $\n", 3), ("a,b\n\n\nx,1,2\n", 4),
         ("a;b\nx;1.250,50\ny;1,250.50\nz;3\n", 3), ("a;b\nx;12\ny;1.234\n", 3), ("a,b\nx,1\n<<<<<<< ours\ny,2\n=======\n", 3),
-        ("a;b\nx;0,5\ny;0.5\nz;0,25\n", 3), ("a,b\nx,5 EUR\ny,6 USD\nz,7 GBP\n", 3),
+        ("a;b\nx;0,5\ny;0.5\nz;0,25\n", 3), ("a;b\nx;0,5\ny;0.5\nz;0,5\n", 3), ("a,b\nx,5 EUR\ny,6 USD\nz,7 GBP\n", 3),
     ],
 )  # fmt: skip
 def test_what_cannot_be_read_is_named_by_its_line(text: str, line: int) -> None:

@@ -32,6 +32,8 @@ def tables_as_json(content: bytes, form: str) -> str:
 
 def parse(content: bytes, form: str) -> Sequence[Table]:
     """Parse a file by the ending of its name."""
+    if not content:
+        raise TableError("empty: expected a header and rows")
     if form in CSV_ENDINGS:
         return [parse_text(_decode(content))]
     if form == ".parquet":

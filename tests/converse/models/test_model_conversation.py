@@ -160,7 +160,9 @@ def test_a_message_whose_model_fails_undoes_nothing(tmp_path: Path) -> None:
 
     folder = begin_conversation(tmp_path, ConversationRequest(str(write_workshop(tmp_path)), "lines", RUNTIME))
     begun = ["/carpentry = 50", "/tables <= 3", "/chairs <= 2", "/undo", "words"]
-    assert [record.undone for record in talk(folder, *begun, model=wrap_function(fail)).records[4:]] == [1, 0]
+    records = talk(folder, *begun, model=wrap_function(fail)).records
+    assert [record.undone for record in records[4:]] == [1, 0]
+    assert "no answer" in records[-1].note
     again = talk(folder, "/undo", model=wrap_function(fail)).records[-1]
     assert (again.changes, again.undone) == (("carpentry = 50",), 1)
 

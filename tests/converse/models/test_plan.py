@@ -219,6 +219,13 @@ def test_a_view_has_all_fields_but_the_head(agent: LinesAgent) -> None:
     assert f"|{'---|' * len(moved.header)}" in text
 
 
+def test_a_message_is_written_with_what_was_said_its_answer_and_its_results(agent: LinesAgent) -> None:
+    result = agent.workbench.ask("total ship")
+    record = MessageRecord(said="a\n\nb", note="Seven.", results=(result,))
+    assert record.markdown() == f"> a\n> \n> b\n\nSeven.\n\n{markdown_result(result)}"
+    assert MessageRecord(said="").markdown() == "> "
+
+
 def test_help_is_found_by_a_word(agent: LinesAgent) -> None:
     every, some = help_text().splitlines(), help_text("KEEP").splitlines()
     assert some == [line for line in every if "keep" in line.casefold()]
