@@ -84,6 +84,16 @@ def test_ideas_stand_below_what_they_start_from_with_outcome_and_report(tmp_path
     assert "Use 1/d**2." in shown
 
 
+def test_an_idea_that_goes_on_although_it_is_worse_is_not_better(tmp_path: Path) -> None:
+    states = [("open", True), ("open", False), ("grown", False), ("closed", True), ("worse", False)]
+    nodes = [node(at, 0, state, 7.0, better=better) for at, (state, better) in enumerate(states, 1)]
+    found = load_run(noted(tmp_path, RoundNote(99, "tree", tree(*nodes)))).research
+    assert [branch.verdict for branch in found.trees[0].branches] == [
+        "better", "not better", "not better", "better", "not better",
+    ]  # fmt: skip
+    assert (found.ideas, found.better) == (5, 2)
+
+
 def test_only_the_latest_trees_are_shown(tmp_path: Path) -> None:
     folder = noted(tmp_path, *(RoundNote(99, "tree", tree(node(1, 0, "worse", 7.0))) for _ in range(13)))
     found = load_run(folder).research

@@ -208,7 +208,14 @@ def test_a_program_that_fails_on_its_fresh_set_gets_no_other_set(begun) -> None:
     (folder.path / "best.py").write_text("another")
     run.end(Evaluation(Status.OK, 3.0, None, {"fresh_seed": 17}))
     scorer.__dict__["seed"] = "seed"
-    assert score_fresh(folder.path, scorer) is not None
+    found = score_fresh(folder.path, scorer)
+    assert found is not None
+    # The set counts that was drawn first.
+    jobs = len(run.jobs)
+    run.end(Evaluation(Status.OK, 4.0, None, {"fresh_seed": 18}))
+    again = score_fresh(folder.path, scorer)
+    assert again is not None
+    assert (again["fresh_seed"], again["best"], len(run.jobs)) == (17, found["best"], jobs)
 
 
 def test_an_evaluator_without_fresh_sets_is_told_of(begun) -> None:

@@ -1,5 +1,7 @@
 """What the live page reads of a run is what its store holds."""
 
+import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,7 @@ from oragent.report.live.snapshot import RunReader
 from oragent.report.live.watched import Watched
 from oragent.search.candidate import Committed
 from oragent.search.store import Store
+from oragent.search.user_commands import FOLDER, post_act
 
 
 def committed(run: Path) -> list[Committed]:
@@ -107,6 +110,25 @@ def test_the_time_of_a_run_is_that_of_its_last_round(run: Path) -> None:
     assert summary.spent["evaluations"] == len(committed(run))
     assert summary.steering == summary.waiting == summary.tasks == summary.asked == []
     assert summary.titles == {}
+
+
+def test_what_waits_for_a_person_or_for_the_engine_is_shown(run: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(run, tmp_path / "copy")
+    reader = RunReader(folder)
+    before = reader.version()
+    post_act(folder, "hint", "Try 2-opt.")
+    prompts = (folder / FOLDER) / "asked"
+    prompts.mkdir()
+    messages = [{"role": "system", "content": "Write."}, {"role": "user", "content": "Go \x1b on."}]
+    for key, prompt in (("3.0", json.dumps(messages)), ("3.1", "no messages")):
+        (prompts / f"{key}.json").write_text(json.dumps({"key": key, "role": "mutate", "prompt": prompt}))
+    summary = reader.read_summary()
+    assert [(act["act"], act["value"]) for act in summary.waiting] == [("hint", "Try 2-opt.")]
+    assert sorted(summary.asked, key=lambda each: each["key"]) == [
+        {"key": "3.0", "role": "mutate", "prompt": [{"role": "system", "text": "Write."}, {"role": "user", "text": "Go \\u001b on."}]},
+        {"key": "3.1", "role": "mutate", "prompt": [{"role": "", "text": "no messages"}]},
+    ]  # fmt: skip
+    assert reader.version() != before
 
 
 def test_calls_are_read_in_their_order(run: Path) -> None:
