@@ -32,6 +32,7 @@ SHORTER = {
     "bpp_offline_aco": ("ANTS, ITERATIONS = 20, 15", "ANTS, ITERATIONS = 5, 2"),
     "dpp_ga": ('{"train": 5, "val": 10}', '{"train": 2, "val": 2}'),
     "bpp_online": ("arguments.fresh_seed) for size", "arguments.fresh_seed)[:1] for size"),
+    "bpp_online_informed": ("arguments.fresh_seed) for size", "arguments.fresh_seed)[:1] for size"),
     "tsp_pomo": ('{"train": 10, "val": 10,', '{"train": 2, "val": 2,'),
 }
 

@@ -27,6 +27,7 @@ SHAPES = {
     "mkp_aco": "args[0].shape",
     "bpp_offline_aco": "(len(args[0]), len(args[0]))",
     "bpp_online": "args[1].shape",
+    "bpp_online_informed": "(101,)",
     "dpp_ga": "(args[1], args[0].shape[1])",
     "tsp_pomo": "tuple(args[0].shape)",
     "cvrp_pomo": "tuple(args[0].shape)",

@@ -59,6 +59,7 @@ OTHERS = {
     "neural": ("tsp_pomo", "cvrp_pomo", "tsp_lehd", "cvrp_lehd"),
     "driving": ("driving", "driving_long", "driving_stateful"),
     "routing-solver": ("cvrp_solver",),
+    "informed-packing": ("bpp_online_informed",),
 }
 # columns of the grid of pictures
 COLUMNS = 2
@@ -186,8 +187,8 @@ def index(figures: dict[str, Any]) -> str:
         "<!-- Made by docs/tools/make_gallery.py; not to be edited. -->",
         "# Problems",
         "",
-        "Choose one of the seventeen problems that ship. The pictures show a solution by the seed beside one by a better program; for",
-        "networks, the gap during training; for driving, vehicles in heavy traffic; for PyVRP, the gain of two settings.",
+        "Choose one of the eighteen problems that ship. The pictures show a solution by the seed beside one by a better program; for",
+        "networks, the gap during training; for driving, vehicles in heavy traffic; for PyVRP and informed packing, the gain on each instance.",
         "",
         *grid,
         "",

@@ -148,6 +148,7 @@ DRAWN: dict[str, tuple[Check, Callable[[], Any]]] = {
     "cvrp_solver": (has_scaled_routes, first_steered_instance),
     "op_aco": (has_path, lambda: op.stream("train", 50)[0]),
     "bpp_online": (has_bins, lambda: bpp.weibull_stream("train", 5000)[0]),
+    "bpp_online_informed": (has_bins, lambda: bpp.weibull_stream("train", 5000)[0]),
     "bpp_offline_aco": (has_bins, lambda: bpp.uniform_stream("train", 500)[0]),
     "mkp_aco": (has_columns, lambda: mkp.stream("train", 100)[0]),
     "tsp_pomo": (has_tour, lambda: torch_stream().tsp_stream("train", 200)[0]),

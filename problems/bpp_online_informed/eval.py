@@ -1,0 +1,58 @@
+"""Score a priority of rooms: each item goes into a bin of the room of the highest priority, and bins are counted."""
+
+from oragent.harness import Arguments, Guest, Result, blocks, figures, gaps, run, seconds
+
+# isort: split
+# The harness pins numerical libraries to one thread, so it comes before them.
+
+from time import perf_counter
+
+import numpy as np
+from numpy.typing import NDArray
+from packing import InformedPacking, list_bins
+
+from oragent.domains import bpp
+from oragent.domains.streams import cell
+from oragent.harness.drawing import draw_packing
+
+PROBLEM = "bpp_online_informed"
+SIZES = {"train": (5000,), "val": (5000,), "test": (5000, 10000), "fresh": (5000, 10000)}
+# Share of bins that are full.
+FULL_EDGES = (0.1, 0.2, 0.3, 0.45, 0.6, 0.75, 0.9)
+# Share of bins filled to less than 80 %.
+HOLLOW_EDGES = (0.002, 0.005, 0.015, 0.05)
+# Arrivals between an item and the next in its bin.
+WAIT_EDGES = (20.0, 50.0, 80.0, 120.0, 165.0, 200.0)
+
+
+def evaluate(arguments: Arguments, priority: Guest) -> Result:
+    """Pack, check and measure every instance of the requested sizes."""
+    begun = perf_counter()
+    bins: dict[int, list[float]] = {size: [] for size in arguments.sizes}
+    traits: list[tuple[float, float, float]] = []
+    instances = {size: bpp.weibull_stream(arguments.mode, size, arguments.fresh_seed) for size in arguments.sizes}
+    for size, indices, block in blocks(priority, instances, bins):
+        starts = [(len(instance), instance.capacity) for instance in block]
+        decisions = priority.reveal(starts, [instance.items for instance in block])
+        for index, instance, rooms in zip(indices, block, decisions, strict=True):
+            priority.where = f"size {size}, instance {index}"
+            packing = bpp.check(instance, list_bins(instance.items, instance.capacity, rooms))
+            bins[size].append(bpp.objective(instance, packing))
+            priority.show(instance, packing, bins[size][-1])
+            fills = bpp.fills(instance, packing) / instance.capacity
+            traits.append((np.mean(fills >= 1), np.mean(fills < 0.8), bpp.wait(packing)))
+    metrics, score = figures("bins", bins)
+    metrics |= gaps(arguments, PROBLEM, bins)
+    full, hollow, wait = np.mean(traits, axis=0).tolist()
+    metrics |= {"full_share": round(full, 3), "hollow_share": round(hollow, 4), "mean_wait": round(wait, 1)}
+    metrics |= seconds(begun, priority.seconds)
+    return Result(metrics, cell((full, FULL_EDGES), (hollow, HOLLOW_EDGES), (wait, WAIT_EDGES)), score)
+
+
+def draw(instance: bpp.BppInstance, packing: NDArray[np.int64]) -> str:
+    """Draw a packing as SVG."""
+    return draw_packing(instance.items, packing, instance.capacity)
+
+
+if __name__ == "__main__":
+    run(evaluate, function="priority", sizes=SIZES, state=InformedPacking, race=True, draw=draw)
