@@ -15,7 +15,7 @@ from oragent.modelling.data.features import Indicator, ModelFeatures, QuadraticT
 from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.model_records import Objective, Row, Variable
 from oragent.modelling.data.model_values import Relation, Sense, VariableKind
-from oragent.modelling.data.names import FamilyCorrections, group_by_names, split_brackets
+from oragent.modelling.data.names import FamilyCorrections, SetCorrection, group_by_names, split_brackets
 from oragent.modelling.files.model_files import read, read_indexed, write
 from oragent.modelling.files.model_json import from_json, to_json
 from oragent.modelling.operations import ModelSession
@@ -121,9 +121,7 @@ def test_corrections_rename_sets_and_choose_the_separator() -> None:
     ] * 4
     guessed = group_by_names(flat(names))
     first = guessed.variables[0].sets[0]
-    corrected = group_by_names(
-        flat(names), FamilyCorrections.model_validate({"sets": {first: {"name": "day", "time": True}}})
-    )
+    corrected = group_by_names(flat(names), FamilyCorrections(sets={first: SetCorrection("day", time=True)}))
     assert corrected.index_set("day").is_time
     assert not corrected.index_set("day").is_guessed
 

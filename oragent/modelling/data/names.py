@@ -16,14 +16,14 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from oragent._base.errors import ModellingError
 from oragent.modelling.data.builder import NUMBERED, looks_ordered
 from oragent.modelling.data.display import plain, quoted, validation_line
+from oragent.modelling.data.features import STRICT
 from oragent.modelling.data.indexed import (
     AnyFamily,
     IndexedModel,
@@ -34,6 +34,9 @@ from oragent.modelling.data.indexed import (
     unit_and_meaning,
 )
 from oragent.modelling.data.model_values import numbered_name
+
+if TYPE_CHECKING:
+    from pydantic import ConfigDict
 
 BRACKETS = re.compile(r"(?P<stem>[^\[\](){}]*?)_?(?P<labels>[\[({].*[\])}])\Z", re.DOTALL)
 GROUPS = re.compile(r"[\])}][\[({]|,")
@@ -50,26 +53,28 @@ MAX_FILE_BYTES = 1 << 20
 MAX_STEPS = 5_000_000
 
 
-class SetCorrection(BaseModel):
+@dataclass
+class SetCorrection:
     """Correction of a guessed set."""
 
-    model_config = ConfigDict(extra="forbid")
+    __pydantic_config__: ClassVar["ConfigDict"] = STRICT
     name: str
     time: bool = False
     ordered: bool | None = None
 
 
-class FamilyCorrections(BaseModel):
+@dataclass
+class FamilyCorrections:
     """Corrections of guessed families, from a file next to the model."""
 
-    model_config = ConfigDict(extra="forbid")
+    __pydantic_config__: ClassVar["ConfigDict"] = STRICT
     # Patterns of names, such as ``ship {depot} → {town}``, the first that fits is taken.
     variables: tuple[str, ...] = ()
     rows: tuple[str, ...] = ()
     # Separator of names without brackets. An empty text splits none; None means that it is detected.
     separator: str | None = None
     # Corrections of sets, by guessed name.
-    sets: dict[str, str | SetCorrection] = Field(default_factory=dict)
+    sets: dict[str, str | SetCorrection] = field(default_factory=dict)
 
 
 def read_corrections(model_path: Path) -> FamilyCorrections:
@@ -85,11 +90,13 @@ def read_corrections(model_path: Path) -> FamilyCorrections:
     if path is None:
         return FamilyCorrections()
     import yaml
+    from pydantic import TypeAdapter, ValidationError
 
     try:
         if path.stat().st_size > MAX_FILE_BYTES:
             raise ModellingError(f"{plain(str(path), 200)}: larger than {MAX_FILE_BYTES:,} bytes")
-        return FamilyCorrections.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")) or {})
+        data = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+        return TypeAdapter(FamilyCorrections).validate_python(data)
     except (ValidationError, yaml.YAMLError, UnicodeDecodeError, RecursionError) as problem:
         if isinstance(problem, ValidationError):
             first = validation_line(problem, "corrections")

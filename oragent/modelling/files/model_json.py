@@ -11,11 +11,10 @@ from dataclasses import asdict, fields
 from typing import Any
 
 import numpy as np
-from pydantic import ValidationError
 
 from oragent._base.errors import ModellingError
 from oragent.modelling.data.display import plain, quoted, validation_line
-from oragent.modelling.data.features import QuadraticTerm, features_adapter
+from oragent.modelling.data.features import ModelFeatures, QuadraticTerm, features_adapter
 from oragent.modelling.data.indexed import (
     RELATION_CODES,
     RELATIONS,
@@ -144,10 +143,8 @@ def _read_indexed(data: object) -> IndexedModel:
             rhs=_read_linked(matrix["rhs"], "rhs"),
             flat_columns=tuple(map(str, columns.get("names", ()))),
             flat_rows=tuple(map(str, matrix.get("names", ()))),
-            features=features_adapter(int).validate_python(model.get("features", {})),
+            features=_read_features(model, int),
         )
-    except ValidationError as problem:
-        raise ModellingError(validation_line(problem, "features")) from None
     except (TypeError, ValueError, IndexError, KeyError, AttributeError, OverflowError) as problem:
         raise ModellingError(
             f"not a model of version 2: {type(problem).__name__}: {plain(str(problem), 100)}"
@@ -160,6 +157,18 @@ def _read_indexed(data: object) -> IndexedModel:
     return indexed
 
 
+def _read_features(model: Mapping[str, Any], key: type[str] | type[int]) -> ModelFeatures[Any]:
+    """Read the parts of a model other than linear rows; most models have none."""
+    if model.get("features", {}) == {}:
+        return ModelFeatures()
+    from pydantic import ValidationError
+
+    try:
+        return features_adapter(key).validate_python(model["features"])  # type: ignore[arg-type]  # types are hashable
+    except ValidationError as problem:
+        raise ModellingError(validation_line(problem, "features")) from None
+
+
 def _read_flat(data: object) -> IndexedModel:
     """Build a model from lists of variables and rows."""
     model = check_keys(data, "the model", FLAT_MODEL, {"sense", "objective", "variables"})
@@ -168,10 +177,7 @@ def _read_flat(data: object) -> IndexedModel:
     rows = _check_entries(model.get("rows", []), "row", FLAT_ROW, {"name", "terms", "relation", "rhs"})
     for variable in variables:
         variable.update({key: end for key, end in FLAT_ENDS.items() if variable.get(key, end) is None})
-    try:
-        features = features_adapter(str).validate_python(model.get("features", {}))
-    except ValidationError as problem:
-        raise ModellingError(validation_line(problem, "features")) from None
+    features = _read_features(model, str)
     return IndexedModel.from_records(
         [Variable(**variable) for variable in variables],
         [Row(**row) for row in rows],

@@ -5,14 +5,14 @@ One solve with any back end is checked; related models share points and bounds.
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
 
 from oragent._base.errors import ModellingError
 from oragent.modelling.data.arrays import FEASIBLE, Arrays, Sparse, Vector
 from oragent.modelling.data.display import number, rounded
+from oragent.modelling.data.features import STRICT
 from oragent.modelling.data.model_values import Sense
 from oragent.modelling.data.solution import Solution, SolveStatus, Source
 from oragent.modelling.data.tolerances import scale_of
@@ -22,6 +22,8 @@ from oragent.modelling.solving.back_ends import SolverOptions
 from oragent.modelling.solving.highs import has_basis
 
 if TYPE_CHECKING:
+    from pydantic import ConfigDict
+
     from oragent.modelling.solving.optimal_face import OptimalFace
 
 # Relative difference up to which two optima agree, each of which may be wrong by the tolerance of its solver.
@@ -30,23 +32,28 @@ CONFIRMED = 2e-6
 POOL = 100
 
 
-class SolveLimits(BaseModel):
+@dataclass(frozen=True)
+class SolveLimits:
     """Limits of one solve. Nodes, iterations and gap give the same result every time; seconds are a maximum."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    __pydantic_config__: ClassVar["ConfigDict"] = STRICT
     solver: str = "highs"
-    nodes: int | None = Field(default=None, ge=0)
-    iterations: int | None = Field(default=None, ge=0)
-    gap: float = Field(default=0.0, ge=0)
-    seed: int = Field(default=0, ge=0)
-    seconds: float | None = Field(default=None, gt=0)
-    threads: int = Field(default=1, ge=1)
+    nodes: int | None = None
+    iterations: int | None = None
+    gap: float = 0.0
+    seed: int = 0
+    seconds: float | None = None
+    threads: int = 1
     # Second back end that confirms the result. Empty for none.
     confirm: str = ""
 
+    def __post_init__(self) -> None:
+        # They check the figures.
+        self.options()
+
     def options(self) -> SolverOptions:
         """Return the options of a back end."""
-        return SolverOptions(**self.model_dump(exclude={"solver", "confirm"}))
+        return SolverOptions(self.seconds, self.gap, self.threads, self.nodes, self.iterations, self.seed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,7 +237,7 @@ class OutcomePool:
             outcome = solve_arrays(model.arrays, limits, model.outcome.point)
             model.is_solved_with = limits
             if limits.confirm:
-                second = solve_arrays(model.arrays, limits.model_copy(update={"solver": limits.confirm}))
+                second = solve_arrays(model.arrays, replace(limits, solver=limits.confirm))
                 model.confirmation = compare_outcomes(outcome, second)
                 self.learn(model, second)
             self.learn(model, outcome)
