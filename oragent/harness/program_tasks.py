@@ -124,7 +124,7 @@ class TesterExchange:
         self._count = 0
 
     def exchange(self, written: bytes, waits: bool) -> bytes:
-        """Pass on output, and return the words of the tester; without waiting, or at their end, possibly none."""
+        """Pass on output, and return the words of the tester, possibly none at their end or without waiting."""
         rest, content = memoryview(check_bytes(written)), b""
         self._count += len(rest)
         if self._count > MAX_OUTPUT:
