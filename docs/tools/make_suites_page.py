@@ -2,6 +2,8 @@
 
     .venv/bin/python docs/tools/make_suites_page.py LLM4AD=DIR EoH=DIR OpenEvolve=DIR ShinkaEvolve=DIR
 
+Tasks of CO-Bench and HeuriGym need their data in the tasks' folders, problems of ALE-Bench their built tools and a program.
+
 Each suite is imported into a temporary folder. The outcome is kept in ``docs/tools/suites.json``, so that a command for
 one suite leaves the others as they are; without a suite, only the page is written.
 """
@@ -19,6 +21,17 @@ from oragent.authoring.importing import import_suite
 DOCS = Path(__file__).resolve().parents[1]
 ROWS, PAGE = DOCS / "tools" / "suites.json", DOCS / "suites.md"
 VERSIONS = {
+    "ALE-Bench": """Problems in the layout of ALE-Bench's archives. Its archives and tools were not at hand: statement and inputs
+follow two contests of AtCoder, `ahc001` (batch) and `ahc003` (reactive), and we wrote testers, generators and programs. Scores
+cannot be compared with those of the contests""",
+    "CO-Bench": """The 36 evaluators of CO-Bench as LLM4AD's repository ships them, in CO-Bench's layout. Its data were not at hand.
+We made small data in OR-Library's formats; flow shop and job shop are Taillard's instances, by his generator. The tables of best
+known values belong to other data, so the scores compare ways of evaluation only: 1 is not the optimum. The seeds are plain rules
+of ours, because the placeholders of the tasks give no valid solution""",
+    "HeuriGym": """HeuriGym, all folders of its repository. Its data were not at hand: the instances are small ones of ours in its
+formats, without costs of experts, so that the score is the mean cost. The seeds are plain rules of ours""",
+    "LLM4AD_Next": """LLM4AD_Next 1.1, the examples whose files could be had: two of its mathematical cases, and its TSP example on
+five instances of ours""",
     "LLM4AD": "LLM4AD 1.11, folder `llm4ad/task` of its package",
     "EoH": "EoH, folder `examples` of its repository",
     "OpenEvolve": "OpenEvolve, folder `examples` of its repository",
@@ -43,7 +56,7 @@ The evaluator of a task runs unchanged. The seed is scored with a stand-in and i
 - refused if a package or data are missing, if the program is not a function in Python, or if the seed has no score.
 
 The numbers of tasks are those in the repositories in November 2026, on a machine without a GPU and without packages that only
-single tasks need.
+single tasks need. The text above each table says which data are not those of the framework.
 
 {summary}
 
@@ -53,7 +66,8 @@ the candidate's process. Tasks without CPU times were measured once, on a busy m
 
 Programs written for the tasks have the scores of the frameworks too: `tests/authoring/test_framework_scores.py` compares five
 programs each of two tasks of LLM4AD and of one task of ShinkaEvolve with the evaluation by the installed packages, to the last
-digit.
+digit. For CO-Bench and HeuriGym, the seed and five programs of a p-median task and of operator scheduling were scored by the
+frameworks' own code once, on both sets: 24 scores, all equal to the last digit.
 """
 TABLE = """
 ## {name}

@@ -269,7 +269,9 @@ def import_task(
     ],
     parent: Annotated[Path, typer.Option(help="Where to make the problem's folder.")] = Path(),
     name: Annotated[str | None, typer.Option(help="Name of the problem (default: that of the folder).")] = None,
-    data: Annotated[Path | None, typer.Option(metavar="DIR", help="Data of the task, of CO-Bench or HeuriGym.")] = None,
+    data: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Data of a task of CO-Bench, HeuriGym or ALE-Bench.")
+    ] = None,
     seed: Annotated[Path | None, typer.Option(metavar="FILE", help="Program to begin with.")] = None,
 ) -> None:
     """Convert a task of another framework, score its seed, and list what could not be converted."""

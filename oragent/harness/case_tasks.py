@@ -110,12 +110,15 @@ def score_files(evaluator: ModuleType, task: Path, run: RunOnFiles, mode: str) -
         experts = json.loads((task / BASELINE).read_text(encoding="utf-8"))
     costs, problem = {}, ""
     groups = find_instances(task, mode)
+    has_experts = bool(experts)
+    if has_experts and (unknown := [name for name in groups if name not in experts]):
+        # Without it the score would be a cost, which is minimised.
+        raise ProblemError(f"{BASELINE} has no cost of {unknown[0]}: add it, or import the task without that file")
     for name, paths in groups.items():
         is_valid, reason, cost = _score_output(evaluator, verify, paths, name, run)
         if is_valid:
             costs[name] = float(cost)
         problem = problem or f"{name}: {reason}"
-    has_experts = all(name in experts for name in groups)
     if not costs or (len(costs) < len(groups) and not has_experts):
         raise CandidateError(one_line(f"the solution is not valid: {problem}", MAX_MESSAGE), Status.INVALID)
     mean = sum(costs.values()) / len(costs)

@@ -329,7 +329,8 @@ def _score_project(task: TaskSettings, module: types.ModuleType, program: _Progr
         results.append(result)
     names = {name for result in results for name in result.metrics}
     means = {name: sum(result.metrics.get(name, 0.0) for result in results) / len(results) for name in sorted(names)}
-    return {**means, "combined_score": sum(result.score for result in results) / len(results)}
+    scores = [float(result.score) for result in results]
+    return {**means, "combined_score": sum(scores) / len(scores), BY_INSTANCE: {"all": scores}}
 
 
 def _score_program(task: TaskSettings, module: None, program: _Program) -> Mapping[str, Any]:

@@ -267,8 +267,13 @@ class GuestProcess:
             raise self._explain_death() from None
         answer = self._read_answer(functions)
         while functions is not None and isinstance(answer, dict) and "callback" in answer:
+            begun = time.monotonic()
+            message = serve_callback(answer["callback"], functions)
+            if self._deadline is not None:
+                # The candidate waits for the scorer meanwhile.
+                self._deadline += time.monotonic() - begun
             with suppress(BrokenPipeError, ConnectionResetError):
-                self._wire.sendall(serve_callback(answer["callback"], functions))
+                self._wire.sendall(message)
             answer = self._read_answer(functions)
         if isinstance(answer, dict) and answer.get("status") in STATUSES:
             raise CandidateError(str(answer.get("message")), answer["status"], str(answer.get("traceback")))

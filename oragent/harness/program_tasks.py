@@ -19,6 +19,7 @@ from typing import Any
 
 from oragent._base.errors import CandidateError, ProblemError
 from oragent._base.protocol import Status
+from oragent._base.racing import BY_INSTANCE
 from oragent._base.text_format import one_line
 from oragent.harness.program_streams import Exchange
 
@@ -40,7 +41,7 @@ PASS_ON = 'exec 3<&0 4>"$1"; cat <&3 >&4 & exec 4>&-; cat "$2"; kill $! 2>/dev/n
 RunProgram = Callable[[Exchange], bytes]
 
 
-def score_programs(task: Path, tester: Path, run: RunProgram, call_s: float | None, mode: str) -> dict[str, float]:
+def score_programs(task: Path, tester: Path, run: RunProgram, call_s: float | None, mode: str) -> dict[str, Any]:
     """Return the sum of the scores of all cases, as ALE-Bench's absolute score.
 
     Args:
@@ -64,7 +65,12 @@ def score_programs(task: Path, tester: Path, run: RunProgram, call_s: float | No
             score_case = _score_reactive if is_reactive else _score_batch
             scores.append(score_case(tester, case, folder, run, call_s or TOOL_S))
             print(f"{case.name}: {scores[-1]}", file=sys.stderr)
-    return {"combined_score": float(sum(scores)), "instances": len(scores), "mean": sum(scores) / len(scores)}
+    return {
+        "combined_score": float(sum(scores)),
+        "instances": len(scores),
+        "mean": sum(scores) / len(scores),
+        BY_INSTANCE: {"all": scores},
+    }
 
 
 def read_data(task: Path) -> Any:
@@ -119,18 +125,19 @@ def _score_batch(tester: Path, case: Path, folder: Path, run: RunProgram, limit_
 class TesterExchange:
     """Other side of a program of a reactive problem: the tester, which writes when it has something to say."""
 
-    def __init__(self, tester: "subprocess.Popen[bytes]", reader: int, writer: int, deadline: float) -> None:
-        self._tester, self._reader, self._writer, self._deadline = tester, reader, writer, deadline
+    def __init__(self, reader: int, writer: int, limit_s: float) -> None:
+        self._reader, self._writer, self._limit_s = reader, writer, limit_s
         self._count = 0
 
     def exchange(self, written: bytes, waits: bool) -> bytes:
         """Pass on output, and return the words of the tester, possibly none at their end or without waiting."""
         rest, content = memoryview(check_bytes(written)), b""
         self._count += len(rest)
+        deadline = time.monotonic() + self._limit_s
         if self._count > MAX_OUTPUT:
             raise CandidateError(f"wrote more than {MAX_OUTPUT >> 20} MiB", Status.INVALID)
         while rest or (waits and not content):
-            readers, writers, _ = select.select([self._reader], [self._writer] if rest else [], [], self._left())
+            readers, writers, _ = select.select([self._reader], [self._writer] if rest else [], [], find_rest(deadline))
             if readers:
                 chunk = os.read(self._reader, CHUNK)
                 if not chunk:
@@ -145,15 +152,8 @@ class TesterExchange:
                     return content
         return content
 
-    def _left(self) -> float:
-        left = self._deadline - time.monotonic()
-        if left <= 0:
-            raise CandidateError("exceeded the limit of time while it talked with the tester", Status.TIMEOUT)
-        return left
-
 
 def _score_reactive(tester: Path, case: Path, folder: Path, run: RunProgram, limit_s: float) -> int:
-    deadline = time.monotonic() + limit_s
     requests, answers = folder / "requests", folder / "answers"
     for pipe in (requests, answers):
         os.mkfifo(pipe, 0o600)
@@ -163,9 +163,9 @@ def _score_reactive(tester: Path, case: Path, folder: Path, run: RunProgram, lim
     with case.open("rb") as given, (folder / "output.txt").open("wb") as output, errors.open("wb") as messages:
         process = subprocess.Popen(command, cwd=folder, stdin=given, stdout=output, stderr=messages)
         try:
-            writer = _open_writer(answers, process, deadline)
+            writer = _open_writer(answers, process)
             os.set_blocking(reader, True)
-            streams = TesterExchange(process, reader, writer, deadline)
+            streams = TesterExchange(reader, writer, limit_s)
             streams.exchange(run(streams.exchange), False)
             os.close(writer)
             writer = -1
@@ -180,7 +180,8 @@ def _score_reactive(tester: Path, case: Path, folder: Path, run: RunProgram, lim
     return read_score(code, errors.read_bytes(), case.name)
 
 
-def _open_writer(pipe: Path, process: "subprocess.Popen[bytes]", deadline: float) -> int:
+def _open_writer(pipe: Path, process: "subprocess.Popen[bytes]") -> int:
+    deadline = time.monotonic() + TOOL_S
     while True:
         try:
             return os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
@@ -189,6 +190,18 @@ def _open_writer(pipe: Path, process: "subprocess.Popen[bytes]", deadline: float
             if process.poll() is not None or time.monotonic() > deadline:
                 raise ProblemError("the tester of the task does not start the program") from None
             time.sleep(LOOK_S)
+
+
+def find_rest(deadline: float) -> float:
+    """Return the seconds that are left.
+
+    Raises:
+        CandidateError: None are left.
+    """
+    rest = deadline - time.monotonic()
+    if rest <= 0:
+        raise CandidateError("waits for the tester, which waits for the program", Status.TIMEOUT)
+    return rest
 
 
 def read_score(code: int, errors: bytes, name: str) -> int:

@@ -199,6 +199,26 @@ def test_an_output_that_the_tester_rejects_has_no_score(kind: str, problems: dic
         assert (result.score, str(result.status)) == (None, "invalid"), result
 
 
+@pytest.mark.slow
+def test_the_time_of_the_tester_is_not_that_of_the_program(tmp_path: Path) -> None:
+    folder = write_problem(tmp_path / "ahc999", "reactive")
+    data = json.loads((folder / "data.json").read_text())
+    data["constraints"]["time_limit"] = 1.0
+    # Five guesses.
+    data["seeds"] = {"public": [2]}
+    (folder / "data.json").write_text(json.dumps(data))
+    tester = folder / "tools" / "target" / "release" / "tester"
+    tester.write_text(
+        tester.read_text().replace("    count += 1\n", "    count += 1\n    import time; time.sleep(0.6)\n")
+    )
+    made = import_task(folder, tmp_path / "problems", is_tried=False)
+    assert oragent.evaluate(made.folder).score == 100 - count_guesses(2) == 95
+    # The own time of a program counts, and an answer for which both wait never comes.
+    for body in ("    import time; time.sleep(3)\n", "    input(); input()\n"):
+        program = HALVE.replace("def main():\n", f"def main():\n{body}")
+        assert str(oragent.evaluate(made.folder, program).status) == "timeout"
+
+
 def test_a_problem_without_tester_program_or_inputs_says_what_is_missing(tmp_path: Path) -> None:
     folder = write_problem(tmp_path / "ahc999", "batch")
     (folder / "main.py").rename(tmp_path / "mine.py")
