@@ -44,6 +44,7 @@ SITES = {
         {"compile": 1, "exec": 1, "json.loads": 2}, f"{SANDBOX}, a stand-in; the candidate if the task is forgeable"
     ),
     "harness/case_tasks.py": ({"json.loads": 1}, f"{SANDBOX}, a file of the task"),
+    "harness/program_tasks.py": ({"json.loads": 1}, f"{SANDBOX}, a file of the task"),
     "harness/candidate_loading.py": ({"exec": 1, "compile": 1}, "in a guest"),
     "evaluation/cluster/content.py": ({"json.loads": 1}, "on a worker, what its engine sends"),
     "evaluation/cluster/dispatch.py": ({"json.loads": 1}, OURS),

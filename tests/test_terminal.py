@@ -96,6 +96,8 @@ OTHERS = {
     "harness/process.py": "flushes",
     "harness/case_tasks.py": "an evaluator's own, which ends in a log",
     "harness/foreign.py": "flushes, and sends what an evaluator prints to standard error",
+    "harness/program_tasks.py": "an evaluator's own, which ends in a log",
+    "harness/program_streams.py": "a guest's own, whose streams lead to the scorer",
     "sandbox/sandbox.py": "a note on standard error, made plain",
     "sandbox/isolation/environment.py": "flushes",
     "sandbox/server.py": "a server's own, whose last line the engine shows plain",

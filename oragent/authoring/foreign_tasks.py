@@ -15,7 +15,6 @@
 The texts are untrusted. They are searched by patterns and not executed.
 """
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from typing import Any
 
 from oragent._base.errors import ProblemError
 from oragent._base.files import MAX_ARGUMENT_BYTES, read_bounded
+from oragent._base.safe_load import parse_json
 
 PROGRAMS = ("initial_program.py", "initial.py")
 EVALUATORS = ("evaluator.py", "evaluate.py")
@@ -286,14 +286,14 @@ def _list_data(task: Path, dataset: Any) -> tuple[str, ...]:
 
 def _read_ale_bench(task: Path, seed: Path | None) -> ForeignTask:
     try:
-        data = json.loads(read_source(task / ALE_DATA))
+        data = parse_json(read_source(task / ALE_DATA))
         metadata, seeds = data["metadata"], data.get("seeds") or {}
         title, direction = str(metadata["title"]), str(metadata["score_type"])
         time_limit = float(data["constraints"]["time_limit"])
         count = max((len(seeds.get(name, ())) for name in ("public", "private")), default=0) or 1
         if metadata["problem_type"] not in ("batch", "reactive") or direction not in ("minimize", "maximize"):
             raise ValueError("unknown problem_type or score_type")
-    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as problem:
+    except (KeyError, TypeError, ValueError, AttributeError) as problem:
         raise ProblemError(f"{task / ALE_DATA} does not describe a problem of ALE-Bench: {problem!r}") from None
     if not (task / TESTER).is_file():
         raise ProblemError(f"{task / TESTER} is missing: build it with 'cargo build --release' in {task / 'tools'}")
