@@ -34,7 +34,8 @@ DRAWS = 3000
 
 def record(name: str, score: float | None, source: str = "", origin: str = "code", **metrics: float) -> Committed:
     status = Status.OK if score is not None else Status.ERROR
-    evaluation = Evaluation(status, score, metrics=metrics, message="" if score is not None else f"failed {name}")
+    message = "" if score is not None else f"failed {name}"
+    evaluation = Evaluation(status, score, metrics=metrics, message=message, wall_s=0.1)
     candidate = Candidate(
         source=source or f"def f(x):\n    return {score}\n", fingerprint=f"print {name}", parents=(), origin=origin,
         island=0, call=0, evaluation=evaluation,

@@ -165,8 +165,6 @@ def _choose_member(run: RoundContext, alive: Sequence[str]) -> str:
     for record in run.history:
         if (name := played.get(record.round)) in had:
             had[name] += 1
-    for note in run.recall(PLAYED):
-        had[note.text] = had.get(note.text, 0)
     order = sorted(alive, key=lambda name: (had[name], alive.index(name)))
     return order[run.number % min(run.window, len(order))]
 
