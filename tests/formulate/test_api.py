@@ -113,7 +113,7 @@ def test_arguments_reach_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_a_run_without_a_result_is_an_error_and_a_loop_is_no_hindrance(monkeypatch: pytest.MonkeyPatch) -> None:
     run = Recorded(monkeypatch, FormulationEnd(None, reason="the budget is spent"))
-    with pytest.raises(ModelError, match="the budget is spent"):
+    with pytest.raises(ModelError):
         formulate(STORY, model="m")
     run.end = FormulationEnd(RESULT)
 

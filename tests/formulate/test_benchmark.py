@@ -221,7 +221,7 @@ def test_where_labels_could_be_read_a_benchmark_refuses(tmp_path: Path, monkeypa
     path.write_text("question,answer\nWhat?,1\n")
     assert not can_read_labels(path)  # a program that tries is turned away
     monkeypatch.setattr("oragent_benchmarks.formulate.benchmark.can_read_labels", lambda path: True)
-    with pytest.raises(OragentError, match="could read the labels"):
+    with pytest.raises(OragentError):
         run_bench(FormulateBenchRequest(tmp_path / "b", [str(path)], ["standard"], ["m"]), Console(file=io.StringIO()))
 
 

@@ -134,5 +134,5 @@ def test_a_method_of_the_benchmarks_names_their_installation(monkeypatch: pytest
         find_method("cot")
     distribution.import_benchmarks.cache_clear()
     assert find_method("ormind") is METHODS["ormind"]
-    with pytest.raises(ConfigError, match="reflexion"):
+    with pytest.raises(ConfigError):
         find_method("reflexon")

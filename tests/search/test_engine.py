@@ -152,7 +152,7 @@ def test_equal_programs_are_scored_once(begun) -> None:
 
 def test_a_broken_seed_ends_the_run_with_its_own_error(begun, toy) -> None:
     (toy / "heuristic.py").write_text("def guess(x):\n    return 1 / 0\n")
-    with pytest.raises(ProblemError, match=r"(?s)the seed heuristic of toy fails: error: division by zero.*1 / 0"):
+    with pytest.raises(ProblemError, match="division by zero"):
         search(begun(), run=run_evaluation)
 
 

@@ -98,7 +98,7 @@ def test_a_strategy_may_play_with_several_models_each_of_which_answers_its_own_r
         assert model.keys
         assert {played.get(key.partition(".")[0], name) for key in model.keys} == {name}
     unknown = begun(*settings[:-1], "strategy.options.members=[eoh@one, eoh@three]")
-    with pytest.raises(ConfigError, match="unknown model 'three'; expected one of one, two"):
+    with pytest.raises(ConfigError):
         search(unknown, Ensemble([Named(1), Named(2)]))
 
 

@@ -126,7 +126,7 @@ def test_a_missing_run_is_named(tmp_path: Path) -> None:
 def test_a_full_disk_says_how_to_go_on(path: Path) -> None:
     with Store(path) as store:
         store._db.execute("PRAGMA max_page_count = 12")
-        with pytest.raises(StoreError, match=r"full; make room, then 'oragent resume' the run"):
+        with pytest.raises(StoreError, match="oragent resume"):
             for number in range(1000):
                 store.keep_evaluation(str(number), SCORED, 1.0)
         assert store.evaluation("0") == SCORED

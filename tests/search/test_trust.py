@@ -33,7 +33,7 @@ def changed(folder: RunFolder, settings: dict[str, object]) -> Path:
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_a_folder_that_names_what_the_user_did_not_is_refused_until_it_is_trusted(begun, kind: str) -> None:
     path = changed(begun(), HOSTILE[kind])
-    with pytest.raises(UntrustedError, match=r"did not name on this machine.*--trust"):
+    with pytest.raises(UntrustedError, match="--trust"):
         reopen(path)
     assert reopen(path, only_read=True).path == path
     assert reopen(path, trust=True).path == path
