@@ -16,6 +16,7 @@ from oragent.evaluation import Evaluation
 from oragent.search.archive import Archive
 from oragent.search.candidate import Candidate, Committed, Elite
 from oragent.search.practice_check import PracticeScore, find_disagreement
+from oragent.search.screening import terms_of
 from oragent.search.selection import (
     best_records,
     by_rank,
@@ -24,7 +25,8 @@ from oragent.search.selection import (
     draw_parents,
     normalise_fitness,
 )
-from oragent.search.strategies import levi, tide
+from oragent.search.store import RoundNote
+from oragent.search.strategies import levi, reevo, tide
 from oragent.search.strategies.levi import Cells, cell_elites, faithful_size, proxy_gate, region_representatives
 from oragent.search.strategies.tide import BanditArm, Island, IslandEvent, choose_operator, relative_gain
 from oragent.search.user_commands import MAX_VALUE, check_act
@@ -359,3 +361,93 @@ def test_acts_of_users_are_checked() -> None:
     ):  # fmt: skip
         with pytest.raises(ConfigError):
             check_act(act, value)
+
+
+# --- reevo -----------------------------------------------------------------------------------------------------------
+
+
+def test_pairs_differ_in_their_score_and_the_worse_comes_first() -> None:
+    run = Run()
+    members = [record("a", 3.0), record("b", 1.0), record("c", 3.0)]
+    pairs = {(worse.id, better.id) for worse, better in reevo._differing_pairs(run, members)}
+    assert pairs == {("a", "b"), ("c", "b")}
+
+
+def test_pairs_are_drawn_by_rank_among_those_that_differ_in_more_than_numbers() -> None:
+    seed = record("0.0", 9.0, "def f(x): return x")
+    shown = [
+        record("1.0", 1.0, "a + 1"),
+        record("2.0", 2.0, "b"),
+        record("3.0", 3.0, "a  + 2.5"),
+        record("4.0", 4.0, "c"),
+    ]
+    run = Run(seed, *shown, own=SimpleNamespace(pairs="rank"))
+    pairs = reevo._differing_pairs(run, [seed, *shown])
+    names = [f"{worse.id} {better.id}" for worse, better in pairs]
+
+    def draw() -> str:
+        worse, better = reevo._draw_pair(run, pairs)
+        return f"{worse.id} {better.id}"
+
+    ranks = {"1.0": 1, "2.0": 2, "3.0": 3, "4.0": 4}
+    weights = [
+        0.0 if "0.0" in name or name == "3.0 1.0" else 1 / sum(ranks[part] for part in name.split()) for name in names
+    ]
+    assert shares(draw, names) == pytest.approx([weight / sum(weights) for weight in weights], abs=0.03)
+    only_seed = [(seed, shown[0])]
+    assert reevo._draw_pair(run, only_seed) == only_seed[0]
+    alike = [(shown[2], shown[0])]
+    assert reevo._draw_pair(run, alike) == alike[0]
+    run.own.pairs = "even"
+    assert shares(draw, names) == pytest.approx([1 / len(names)] * len(names), abs=0.03)
+
+
+def test_parents_are_the_last_generation_and_the_best_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reevo, "initial_size", lambda run: 2)
+    scores = [9.0, 8.0, 7.0, 1.0, 6.0, 5.0, 4.0, 3.0, 2.0]
+    records = [record(f"{number}.0", score) for number, score in enumerate(scores)]
+    run = Run(*records, own=SimpleNamespace(generation=3))
+    # The seed and two first programs, then generations of three rounds.
+    found = [[parent.id for parent in reevo._parent_generation(run, generation)] for generation in (0, 1, 2)]
+    assert found == [["0.0", "1.0", "2.0", "3.0"], ["3.0", "4.0", "5.0"], ["6.0", "7.0", "8.0", "3.0"]]
+
+
+def test_hints_that_the_advice_lacks_are_merged_next() -> None:
+    notes = [
+        (2, reevo.HINT, "first"),
+        (4, reevo.HINT, "second"),
+        (5, reevo.ADVICE, "advice"),
+        (5, reevo.JOINED, "3"),
+        (6, reevo.HINT, "third"),
+    ]
+
+    def run_with(count: int) -> SimpleNamespace:
+        known = [RoundNote(*note) for note in notes[:count]]
+        recall = lambda kind: [note for note in known if note.kind == kind]  # noqa: E731
+        return SimpleNamespace(recall=recall, problem=SimpleNamespace(knowledge=" Known.\n"))
+
+    assert reevo._latest_advice(run_with(2)) == ("Known.", ["first", "second"])
+    assert reevo._latest_advice(run_with(5)) == ("advice", ["second", "third"])
+
+
+# --- races -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("quantile", "bar"), [(1.0, 0), (0.75, 1), (0.5, 2), (0.0, 4), (None, None)])
+def test_a_race_ends_below_a_quantile_of_the_elites_and_at_shorter_twins(
+    quantile: float | None, bar: int | None
+) -> None:
+    archive = Archive("minimize")
+    sources = ["x = 1", "x = 1 + 1", "x = 1 + 1 + 1", "x = 2", "x = 3", "x = 4"]
+    for number, source in enumerate(sources):
+        metrics = {"by_instance": {"20": [float(number)]}, "behaviour": f"b{number}"} if number < 5 else {}
+        archive.add(Elite(id=str(number), source=source, score=float(number), features=(number,), metrics=metrics), 0)
+    length = archive.elites()[1].length
+    terms = terms_of(archive, length, quantile, 2)
+    assert (terms.direction, terms.probes) == (Direction.MINIMIZE, 2)
+    assert terms.bar == (None if bar is None else {"20": [float(bar)]})
+    elites = archive.elites()
+    assert terms.twins == {f"b{number}" for number in range(5) if elites[number].length <= length}
+    assert 1 < len(terms.twins) < 5
+    # Without probes no answers are compared.
+    assert terms_of(archive, length, quantile, 0).twins == frozenset()
