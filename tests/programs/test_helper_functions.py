@@ -94,5 +94,6 @@ def test_functions_of_the_last_program_are_shown_once() -> None:
     texts = [f"N = 3\n\n{same}\n\n{other.format(number)}\n" for number in (1, 2)]
     shown = omit_functions(texts[1], texts[0])
     assert shown == f"N = 3\n\n# same: as in the last program\n\n{other.format(2)}\n"
+    assert omit_functions(texts[1], f"{same}\n") == f"N = 3\n\n# same: as in the last program\n\n{other.format(2)}\n"
     assert omit_functions(texts[1], "def (") == texts[1]
     assert omit_functions("def (", texts[0]) == "def ("

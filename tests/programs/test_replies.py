@@ -395,3 +395,14 @@ def test_a_reply_without_its_edits_is_the_rest() -> None:
     assert without_edits(f"a\n{edit}\nd\n{edit}\n{edit}\ne") == "a\nd\ne"
     assert without_edits("a\n<<<<<<< SEARCH\nb") == "a"
     assert without_edits("a\n>>>>>>> REPLACE\nb") == "a\n>>>>>>> REPLACE\nb"
+
+
+def test_blocks_without_an_end_are_marked() -> None:
+    blocks, outside = fenced_blocks("a ```\nb\n```python\nc\n```\nd\n~~~\ne")
+    assert [(block.text, block.closed) for block in blocks] == [("b", False), ("c", True), ("e", False)]
+    assert outside.split("\n") == ["a ", "d", ""]
+
+
+def test_a_reply_without_the_program_is_answered_with_what_is_wanted() -> None:
+    for reply in ("", "none", "```\n# nothing\n```", "```\nx = 1\n```"):
+        assert "def heuristics(" in fail(reply)

@@ -354,6 +354,7 @@ def test_each_wanted_function_is_part_of_the_form():
     source = "def g(x):\n    return x\n\ndef f(x):\n    return x\n\ndef h(x):\n    return x"
     assert canonical_form(source, "f", "g") == source.rpartition("\n\n")[0]
     assert canonical_form(source, "h") == source.rpartition("\n\n")[2]
+    assert canonical_form("def g(x):\n    return x", "f") == canonical_form("", "f") == ""
 
 
 # --- canonical form: it behaves like the original --------------------------------------------------------------------

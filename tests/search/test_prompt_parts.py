@@ -366,7 +366,7 @@ def test_a_parent_of_the_same_round_is_no_elite() -> None:
 
     history = [[record("0.0", 9.0)], [record("1.0", 2.0), record("1.1", None)]]
     for parents, score, rate in (
-        (("1.0",), 1.0, 1.0), (("1.0",), 3.0, 0.0), (("print 2.1",), 3.0, 1.0), (("a.b",), 3.0, 1.0), (("1.1",), 3.0, 1.0),
+        (("1.0",), 1.0, 1.0), (("1.0",), 2.0, 0.0), (("1.0",), 3.0, 0.0), (("print 2.1",), 3.0, 1.0), (("a.b",), 3.0, 1.0), (("1.1",), 3.0, 1.0),
         ((), 3.0, 1.0), ((), 9.5, 0.0), (("1.0", "0.0"), 3.0, 0.0),
     ):  # fmt: skip
         assert success_rate([*history, [child(*parents, score=score)]], lambda value: -value) == rate, parents

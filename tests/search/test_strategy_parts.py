@@ -336,7 +336,7 @@ def test_the_best_neighbour_sends_its_elite_to_an_island_that_is_alike(similarit
 @pytest.mark.parametrize(
     ("practice", "patience", "ends"),
     [
-        ([5, 4, 6, 6, 6], 3, True), ([5, 4, 6, 6, 4], 3, False), ([5, 4, 6, 4, 6], 3, False), ([5, 4, 4, 6, 6], 3, False),
+        ([5, 4, 6, 6, 6], 3, True), ([9, 9, 4, 6, 6], 2, True), ([5, 4, 6, 6, 4], 3, False), ([5, 4, 6, 4, 6], 3, False), ([5, 4, 4, 6, 6], 3, False),
         ([6, 6, 6], 3, False), ([5, 6, 6, 6], 3, True), ([5, 6], 1, True), ([5, 5], 1, False), ([5, 6, 4, 6], 2, False),
         ([3, 6, 4, 5], 2, True), ([5, 6], 0, False),
     ],
