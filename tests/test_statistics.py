@@ -91,7 +91,7 @@ def test_what_few_pairs_show_at_best_is_what_the_tests_give_at_best(pairs: int, 
     adjusted = adjust_holm([p] * tests)[0]
     told = best_case(pairs, "seed", tests)
     assert (told == "") == (adjusted is not None and adjusted < ALPHA)
-    if told:
+    if told != "":
         assert f"the smallest possible p is {adjusted:.3g};" in told
         (needed,) = re.findall(r"at least (\d+) seeds", told)
         assert not best_case(int(needed), "seed", tests)

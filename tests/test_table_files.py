@@ -27,12 +27,12 @@ def make_database(*statements: str, rows: Sequence[tuple] = ()) -> bytes:
 
 
 def test_a_table_of_a_database_has_its_rows_and_its_key() -> None:
-    rows = [("b", 1, 2.5, None), ("a", 2, float("inf"), "x")]
+    rows = [("b", 1, 2.5, None), ("a", 2, float("inf"), "x"), ("c", 3, -float("inf"), "")]
     content = make_database("CREATE TABLE t (name, at, 'the value', note, PRIMARY KEY (at, name))", rows=rows)
     (table,) = parse(content, ".db")
     assert (table.name, table.header, table.key) == ("", ("name", "at", "the value", "note"), ("at", "name"))
     # Infinite figures are missing ones.
-    assert table.rows == (rows[0], ("a", 2, None, "x"))
+    assert table.rows == (rows[0], ("a", 2, None, "x"), ("c", 3, None, ""))
     (plain,) = parse(make_database("CREATE TABLE t (a)", rows=[(1,)]), ".sqlite")
     assert plain.key == ()
     assert json.loads(tables_as_json(content, ".db"))[0]["header"] == list(table.header)
