@@ -42,6 +42,16 @@ def test_settings_that_ship_go_by_their_name(name: str, tmp_path: Path, monkeypa
     assert settings.load_settings_tree(Path(name))
 
 
+def test_settings_of_ones_own_win(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("configs/quick.yaml", "quick"):
+        path = Path(name)
+        assert package_data.find_settings_file(path) == ROOT / "configs/quick.yaml"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("seed: 5")
+        assert package_data.find_settings_file(path) == path
+
+
 def test_no_name_leads_out_of_the_settings_that_ship(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for name in ("problems/tsp_aco/problem.yaml", "default.yml", str(tmp_path / "quick")):

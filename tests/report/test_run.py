@@ -7,8 +7,16 @@ import yaml
 from oragent._base.direction import Direction
 from oragent._base.errors import ConfigError, OragentError, StoreError
 from oragent._base.protocol import Status
+from oragent.evaluation.hardening import CASES, CaseOutcome, HardenedCase, HardenedProgram
+from oragent.report import swept_reference
+from oragent.report.hardened import harden_best
+from oragent.report.held_out import write_record
+from oragent.report.live.evidence import read_trust
+from oragent.report.live.snapshot import RunReader
 from oragent.report.pages.text import measure_gain
 from oragent.report.run import load_run
+from oragent.report.run_verdicts import RunVerdict, write_verdicts
+from oragent.report.terminal import describe_trust
 
 from . import runs
 from .runs import Made
@@ -211,3 +219,32 @@ def test_settings_that_a_report_does_not_know_do_no_harm(tmp_path: Path) -> None
     data = load_run(folder)
     assert data.about.strategy_name == ""
     assert len(data.islands) == 1
+
+
+def test_what_is_stored_beside_a_run_belongs_to_its_report_and_its_page(tmp_path: Path) -> None:
+    folder = a_run(tmp_path, [made(1, 8.0)])
+    (folder / "best.py").write_text(made(1, 8.0).source)
+    assert (load_run(folder).verdicts, load_run(folder).reference, load_run(folder).hardened) == ((), None, None)
+    hardened = HardenedProgram((HardenedCase(CASES[0], CaseOutcome.FAILED, "it ends"),))
+    # It writes into the program, so it comes first.
+    assert harden_best(folder, lambda text: hardened) == hardened
+    verdict = RunVerdict("seed", 0.2, 0.1, 0.3, 0.01, 0.05, 12)
+    write_verdicts(folder, [verdict])
+    scores = {program: {"score": 9.0} for program in swept_reference.PROGRAMS}
+    swept = {
+        "name": "two-opt",
+        "values": {"c": 0.5},
+        "settings": 3,
+        "cpu_s": 2.0,
+        "text": "x",
+        "scores": {"val": scores},
+    }
+    write_record(folder, swept_reference.FILE, {**swept, "pairs": {}})
+    data = load_run(folder)
+    assert (data.verdicts, data.reference, data.hardened) == ((verdict,), swept_reference.read_swept(folder), hardened)
+    sentences = {verdict.sentence, *data.reference.sentences, hardened.sentence}
+    assert sentences <= set(describe_trust(data))
+    assert sentences <= set(read_trust(RunReader(folder))["sentences"])
+    # They are about a program that is no longer the best.
+    (folder / "best.py").write_text("another")
+    assert (load_run(folder).verdicts, load_run(folder).reference, load_run(folder).hardened) == ((), None, None)
