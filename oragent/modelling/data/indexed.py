@@ -556,11 +556,13 @@ class IndexedModel:
             return [name_text(details[0]) for details in families.details]
         names = [""] * count
         for family in families:
+            stem, positions = name_text(family.name), family.positions.tolist()
             labels = [[label_text(label) for label in self.index_set(name).labels] for name in family.sets]
-            stem = name_text(family.name)
-            for key, position in zip(family.keys.tolist(), family.positions.tolist(), strict=True):
-                text = ", ".join(of_set[index] for of_set, index in zip(labels, key, strict=True))
-                names[position] = f"{stem}[{text}]" if labels else stem
+            parts = [[texts[at] for at in keys] for texts, keys in zip(labels, family.keys.T.tolist(), strict=True)]
+            # Members of a family without sets have its name.
+            members = map(", ".join, zip(*parts, strict=True)) if parts else [""] * len(positions)
+            for position, member in zip(positions, members, strict=True):
+                names[position] = f"{stem}[{member}]" if parts else stem
         return names
 
     @cached_property

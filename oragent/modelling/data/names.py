@@ -388,9 +388,10 @@ def without_clashes(groups: list[MemberGroup], between: str = "") -> list[Member
 
 def key_array(sets: Sequence[IndexSet], labels: Sequence[Sequence[str]]) -> Keys:
     """Return the ``(k, d)`` positions of labels in their sets."""
-    lookups = [index_set.position_of for index_set in sets]
-    keys = [[lookup[label] for lookup, label in zip(lookups, key, strict=True)] for key in labels]
-    return np.array(keys, dtype=np.int32).reshape(len(labels), len(sets))
+    keys = np.zeros((len(labels), len(sets)), dtype=np.int32)
+    for place, (index_set, texts) in enumerate(zip(sets, zip(*labels, strict=True), strict=bool(labels))):
+        keys[:, place] = [index_set.position_of[label] for label in texts]
+    return keys
 
 
 class _SetPool:
