@@ -1,6 +1,7 @@
 """Write the text of ``docs/problems/``: one page per classical problem, from its folder and from measured figures."""
 
 import ast
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +84,11 @@ def page(name: str, measured: dict[str, Any]) -> str:
         f"[Its docstring](../../problems/{name}/heuristic.py) describes arguments and result.",
         f"## Solver and time\n\nSolver: {SOLVERS[name]}. The seed takes {measured['val']['cpu_seconds']} CPU seconds on `val`; the "
         f"limit is {about.timeout_s:g}. {time_limits(problem)}",
-        f"## Sizes and reference values\n\n{sizes(problem, measured, references)}\n\n{provenance(references)}",
+        f"## Sizes and reference values\n\n{sizes(problem, measured, references)}\n\n"
+        f"{provenance(references, problem.about.sizes)}",
+        f"## Named sets\n\n[Scores out of distribution](../results.md#out-of-distribution); `oragent eval {name} --set NAME` "
+        "scores a program on a set:\n\n"
+        + "\n".join(f"- `{mode}`: {chosen.meaning}" for mode, chosen in about.named_sets.items()),
         NOTES[name].format(padding=padding(measured)) if name in NOTES else "",
         "## Features\n\n"
         + "\n".join(f"- `{one.name}`, {one.bins} bins: {one.meaning.partition('; ')[0]}" for one in about.features),
@@ -152,9 +157,9 @@ def sizes(problem: Problem, measured: dict[str, Any], references: dict[str, Any]
     return "\n".join(rows)
 
 
-def provenance(references: dict[str, Any]) -> str:
-    """Return the kind and the source of the reference values."""
-    known = [one for sizes in references["sets"].values() for one in sizes.values()]
+def provenance(references: dict[str, Any], modes: Iterable[str]) -> str:
+    """Return the kind and the source of the reference values of some modes."""
+    known = [one for mode in modes for one in references["sets"].get(mode, {}).values()]
     proven, total = (sum(one[key] for one in known) for key in ("proven", "instances"))
     effort = f", {references['effort']}" if "effort" in references else ""
     told = f"Proven optimal: {proven} of {total} instances. " if proven else ""

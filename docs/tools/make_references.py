@@ -3,6 +3,7 @@
     pip install elkai pyvrp highspy
     python docs/tools/make_references.py                 # all: some 50 minutes on one core
     python docs/tools/make_references.py mkp_aco op_aco  # some
+    python docs/tools/make_references.py --sets               # named sets alone
 
 The instances are fixed, so this is done once; the files are small and belong to the project.
 """
@@ -19,15 +20,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import reference_solvers as solvers
 import yaml
+from baselines import HEAD, placements, set_sizes, write_references
 
-from oragent.domains import bpp, cvrp, mkp, network_instances, op, pdn, tsp
+from oragent.domains import bpp, cvrp, mkp, network_instances, op, tsp
 from oragent.evaluation.problem import load_problem
 
 ROOT = Path(__file__).parents[2]
-HEAD = """\
-# What scores are measured against. Made by docs/tools/make_references.py, which says how; not to be edited.
-# mean: over the instances of a mode and size, in the unit of the score; proven: how many of them are proven optimal.
-"""
 
 
 class Recipe(NamedTuple):
@@ -50,11 +48,6 @@ class Recipe(NamedTuple):
     solve: Callable[[Any], solvers.Known]
     without: tuple[int, ...] = ()
     count: Mapping[str, int] = {}
-
-
-def placements(mode: str, size: int) -> list[pdn.PlacementInstance]:
-    """Instances on the computed network: the official one is not ours to publish figures of."""
-    return pdn.part(mode, pdn.draw_sites(np.random.default_rng(20)), pdn.generate())
 
 
 def tours(stream: Callable[[str, int], Sequence[tsp.TspInstance]], count: Mapping[str, int] = {}) -> Recipe:
@@ -99,12 +92,11 @@ RECIPES = {
 }
 
 
-def references(name: str, recipe: Recipe) -> dict[str, Any]:
-    """Solve all that the problem evaluates."""
-    about = load_problem(ROOT / "problems" / name).about
+def references(name: str, recipe: Recipe, modes: Mapping[str, Sequence[int]]) -> dict[str, Any]:
+    """Solve the instances of some modes."""
     sets: dict[str, dict[int, Any]] = {}
     begun = time.process_time()
-    for mode, sizes in about.sizes.items():
+    for mode, sizes in modes.items():
         for size in sizes:
             if size in recipe.without:
                 continue
@@ -112,16 +104,24 @@ def references(name: str, recipe: Recipe) -> dict[str, Any]:
             mean, proven = float(np.mean([one.value for one in known])), sum(one.proven for one in known)
             sets.setdefault(mode, {})[size] = {"mean": round(mean, 6), "instances": len(known), "proven": proven}
             print(f"{name} {mode} {size}: {sets[mode][size]}, {time.process_time() - begun:.0f} CPU s", flush=True)
-    told = {"kind": recipe.kind, "direction": about.direction, "solver": recipe.solver, "effort": recipe.effort}
-    return {**{key: value for key, value in told.items() if value}, "date": datetime.date.today(), "sets": sets}
+    return sets
 
 
-def main(names: list[str]) -> None:
+def main(names: list[str], only_sets: bool) -> None:
     """Make the references of the problems that are named, or of all."""
     for name in names or RECIPES:
-        made = yaml.safe_dump(references(name, RECIPES[name]), sort_keys=False, width=110)
-        (ROOT / "problems" / name / "references.yaml").write_text(HEAD + made)
+        recipe, problem = RECIPES[name], load_problem(ROOT / "problems" / name)
+        about = problem.about
+        path = problem.folder / "references.yaml"
+        if not only_sets:
+            told = {"kind": recipe.kind, "direction": about.direction, "solver": recipe.solver, "effort": recipe.effort}
+            tree = {key: value for key, value in told.items() if value} | {"date": datetime.date.today()}
+            kept = yaml.safe_load(path.read_text()).get("baselines", {}) if path.is_file() else {}
+            tree |= {"sets": references(name, recipe, about.sizes)} | ({"baselines": kept} if kept else {})
+            path.write_text(HEAD + yaml.safe_dump(tree, sort_keys=False, width=110))
+        for mode, sizes in set_sizes(problem).items():
+            write_references(name, {"sets": references(name, recipe, {mode: sizes})})
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main([word for word in sys.argv[1:] if word != "--sets"], "--sets" in sys.argv)

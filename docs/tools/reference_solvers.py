@@ -10,6 +10,7 @@ import elkai
 import highspy
 import numpy as np
 import pyvrp
+from baselines import place_greedily
 from reevo_rules import gls_relative
 
 from oragent.domains import bpp, cvrp, mkp, op, pdn, tsp
@@ -32,7 +33,9 @@ __all__ = [
 ]
 
 LKH_RUNS = 5
-VRP_ITERATIONS = {20: 500, 50: 2000, 100: 4000, 200: 6000, 500: 3000, 1000: 1500}  # by number of customers
+MANY_CITIES = 400  # from which on LKH runs once
+VRP_ITERATIONS = {20: 500, 50: 2000, 100: 4000, 200: 6000, 250: 4000, 500: 3000, 1000: 1500}  # by number of customers
+LOAD_UNITS = 100  # of a load of 1, where PyVRP finds nothing feasible
 PRIZE_ITERATIONS = 3000
 KNAPSACK_SECONDS = 10.0
 UNITS = 1e6  # of length 1: LKH and PyVRP reckon in whole numbers
@@ -54,20 +57,28 @@ class Known(NamedTuple):
 def shortest_tour(instance: tsp.TspInstance) -> Known:
     """The shorter of what LKH finds (Helsgaun 2017) and of what guided local search does: now and then it is not LKH's."""
     lengths = np.rint(instance.distances * UNITS).astype(int).tolist()
-    by_lkh = elkai.DistanceMatrix(lengths).solve_tsp(runs=LKH_RUNS)[:-1]
+    by_lkh = elkai.DistanceMatrix(lengths).solve_tsp(runs=LKH_RUNS if len(instance) < MANY_CITIES else 1)[:-1]
     guided = solve_tsp_gls(instance.distances, gls_relative(instance.distances)).tour
     return Known(min(tsp.objective(instance, tsp.check(instance, tour)) for tour in (by_lkh, guided)), False)
 
 
 def shortest_routes(instance: cvrp.CvrpInstance) -> Known:
     """By PyVRP: Wouda, Lan and Kool 2024, DOI 10.1287/ijoc.2023.0055."""
+    try:
+        path = _routes_path(instance, 1)
+    except RuntimeError:
+        # PyVRP bounds the penalty of a unit of load, which can be less than what a further vehicle costs.
+        path = _routes_path(instance, LOAD_UNITS)
+    return Known(cvrp.objective(instance, cvrp.check(instance, path)), False)
+
+
+def _routes_path(instance: cvrp.CvrpInstance, units: int) -> list[int]:
     model, places = _network(instance, np.rint(instance.distances * UNITS))
     depot = model.add_depot(places[0])
-    model.add_vehicle_type(len(instance), capacity=instance.capacity, start_depot=depot, end_depot=depot)
+    model.add_vehicle_type(len(instance), capacity=units * instance.capacity, start_depot=depot, end_depot=depot)
     for place, demand in zip(places[1:], instance.demands[1:].tolist(), strict=True):
-        model.add_client(place, delivery=demand)
-    path = _path(model, VRP_ITERATIONS[len(instance) - 1])
-    return Known(cvrp.objective(instance, cvrp.check(instance, path)), False)
+        model.add_client(place, delivery=units * demand)
+    return _path(model, VRP_ITERATIONS[len(instance) - 1])
 
 
 def longest_prize(instance: op.OpInstance) -> Known:
@@ -189,10 +200,7 @@ def least_impedance(instance: pdn.PlacementInstance) -> Known:
     def worth(rows: list[list[int]]) -> np.ndarray:
         return pdn.reward(instance, with_shunts(impedance, instance.probe, decaps, np.array(rows)))
 
-    placed: list[int] = []
-    for _ in range(instance.decaps):
-        grown = [[*placed, port] for port in np.setdiff1d(instance.free, placed).tolist()]
-        placed = grown[int(worth(grown).argmax())]
+    placed = place_greedily(instance)
     best = -np.inf
     while (found := worth([placed])[0]) > best:
         best = found

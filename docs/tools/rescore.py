@@ -1,8 +1,8 @@
 """Score the programs that ship with problems again, and compare with their evidence: ``rescore.py [PROBLEM ...]``.
 
-Seed and program are scored on ``val``, ``test`` and the recorded fresh set, at the recorded sizes, as ``oragent eval PROBLEM
---candidate discovered/TITLE --mode MODE`` does. Scores are reproducible on machines of one kind, so figures may differ by
-rounding alone. ``--noise=X`` allows the relative difference X, for processors or packages that round differently.
+Seed and program are scored on ``val``, ``test``, the recorded fresh set and the named sets, at the recorded sizes, as ``oragent
+eval PROBLEM --candidate discovered/TITLE --mode MODE`` does. Scores are reproducible on machines of one kind, so figures may
+differ by rounding alone. ``--noise=X`` allows the relative difference X, for processors or packages that round differently.
 ``--modes=val,...`` leaves out the other sets. The exit code is 1 if a figure differs, or if a set or a problem cannot be scored.
 """
 
@@ -19,7 +19,7 @@ from oragent.evaluation.capabilities import FRESH_SEED, list_unmet
 from oragent.evaluation.discovered import Evidence, SetEvidence, find_discovered, list_discovered
 from oragent.evaluation.problem import Problem, find_problem, list_problems
 
-MODES = ("val", "test", "fresh")
+MODES = ("val", "test", "fresh", "sets")
 # Absolute difference of figures that were rounded to six digits, from either side.
 ROUNDED = 1.1e-6
 
@@ -40,6 +40,15 @@ def score_set(score: Scorer, source: str, recorded: SetEvidence, mode: str) -> S
     return set_evidence(score.problem, *(score(text, mode, *drawn, sizes=sizes) for text in texts))
 
 
+def recorded_sets(evidence: Evidence, modes: Sequence[str]) -> Iterator[tuple[str, SetEvidence]]:
+    """Yield the recorded scores of each mode; ``sets`` are all named sets."""
+    for mode in modes:
+        if mode == "sets":
+            yield from evidence.sets.items()
+        elif (recorded := getattr(evidence, mode)) is not None:
+            yield mode, recorded
+
+
 def find_differences(recorded: SetEvidence, scored: SetEvidence, noise: float) -> Iterator[str]:
     """Yield a line for each figure that differs from the recorded one."""
     figures = {"seed": (recorded.seed, scored.seed), "best": (recorded.best, scored.best)}
@@ -54,10 +63,7 @@ def rescore(score: Scorer, title: str, evidence: Evidence, modes: Sequence[str],
     """Print a line for each set of a program; return True if all figures are those of its evidence."""
     source = find_discovered(score.problem, title).read_text(encoding="utf-8")
     equal = True
-    for mode in modes:
-        recorded: SetEvidence | None = getattr(evidence, mode)
-        if recorded is None:
-            continue
+    for mode, recorded in recorded_sets(evidence, modes):
         try:
             scored = score_set(score, source, recorded, mode)
         except OragentError as failure:

@@ -162,15 +162,21 @@ def write(problem: Problem, title: str, source: str, evidence: Evidence) -> None
     folder.mkdir(exist_ok=True)
     body = source if source.startswith('"""') else f'"""{evidence.why}"""\n\n{source.strip()}\n'
     (folder / f"{title}.py").write_text(body, encoding="utf-8")
-    path = folder / EVIDENCE
+    write_evidence(problem, title, plain(asdict(evidence)))
+
+
+def write_evidence(problem: Problem, title: str, change: Figures) -> None:
+    """Add or replace fields of the evidence of a program."""
+    path = problem.folder / DISCOVERED / EVIDENCE
     entries = yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    entries[title] = _plain(asdict(evidence))
+    entries[title] = {**entries.get(title, {}), **change}
     files.replace_file(path, yaml.safe_dump(entries, sort_keys=False, allow_unicode=True, width=110))
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """Return a value without tuples, for a file."""
     if isinstance(value, dict):
-        return {name: _plain(part) for name, part in value.items()}
+        return {name: plain(part) for name, part in value.items()}
     return list(value) if isinstance(value, tuple) else value
 
 

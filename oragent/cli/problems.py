@@ -226,7 +226,8 @@ def discovered(
 
 def _discovered_table(evidence: Evidence) -> Table:
     rows = []
-    for name, scores in (("val", evidence.val), ("test", evidence.test), ("fresh", evidence.fresh)):
+    sets = {"val": evidence.val, "test": evidence.test, "fresh": evidence.fresh, **evidence.sets}
+    for name, scores in sets.items():
         if scores is not None:
             interval = "-" if scores.interval is None else f"{scores.interval[0]:.4g} to {scores.interval[1]:.4g}"
             rows.append((name, f"{scores.seed:.6g}", f"{scores.best:.6g}", interval))

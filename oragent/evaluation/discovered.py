@@ -65,6 +65,7 @@ class Evidence:
         date: Day of the measurements.
         packages: Versions of the packages that the problem requires, by name.
         duel: Outcome of a duel on new instances, one line.
+        sets: Scores on named sets, by name; those on which the program has no score are missing.
     """
 
     why: str
@@ -83,6 +84,7 @@ class Evidence:
     date: str
     packages: dict[str, str] = field(default_factory=dict)
     duel: str = ""
+    sets: dict[str, SetEvidence] = field(default_factory=dict)
 
 
 def list_discovered(problem: Problem) -> dict[str, Evidence]:

@@ -33,6 +33,7 @@ best:
   harden: all pass
   date: '2026-11-27'
   duel: won in two rounds
+  sets: {lattice: {seed: 4.25, best: 3.75, interval: [0.125, 0.875]}}
 """
 
 
@@ -57,6 +58,8 @@ def test_a_program_is_listed_found_and_loaded(problem: Problem, tmp_path: Path) 
     shown = CliRunner().invoke(app, ["discovered", "adding", "--root", str(tmp_path)])
     assert shown.exit_code == 0
     assert list_discovered(problem)["best"].duel in shown.output
+    row = next(line for line in shown.output.splitlines() if "lattice" in line)
+    assert row.split()[:3] == ["lattice", "4.25", "3.75"]
 
 
 def test_evaluations_do_not_depend_on_programs_and_do_not_see_them(problem: Problem) -> None:

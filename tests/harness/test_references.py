@@ -59,7 +59,7 @@ def test_shipped_references_say_where_they_come_from_and_fit_their_problem(path:
     assert told["solver"]
     assert told["date"]
     assert told["direction"] == about.direction
-    assert {"train", "val"} <= set(told["sets"]) <= set(about.sizes)
+    assert {"train", "val"} <= set(told["sets"]) <= {*about.sizes, *about.named_sets}
     for mode, sizes in told["sets"].items():
-        assert set(sizes) <= set(about.sizes[mode])
+        assert mode in about.named_sets or set(sizes) <= set(about.sizes[mode])
         assert all(one["mean"] > 0 and 0 <= one["proven"] <= one["instances"] for one in sizes.values())

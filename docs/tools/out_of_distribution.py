@@ -1,0 +1,193 @@
+"""Score seeds, shipped programs and published rules on named sets, and write the table of ``docs/results.md``.
+
+    python docs/tools/out_of_distribution.py               # all problems: some 30 minutes on one core
+    python docs/tools/out_of_distribution.py op_aco --sets=grid,twice
+    python docs/tools/out_of_distribution.py --table       # the table alone, from what is recorded
+
+Scores of seeds and shipped programs are recorded in ``evidence.yaml``; those of ReEvo's rules, and of FunSearch's for
+``bpp_online``, and of classical heuristics, in ``references.yaml``.
+"""
+
+import argparse
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict
+from statistics import fmean
+from typing import Any, NamedTuple
+
+import yaml
+from baselines import score_classical, set_sizes, write_references
+from harden_rules import RULES
+from ship_discovered import ROOT, Scorer, plain, set_evidence, write_evidence
+
+from oragent._base.errors import ProblemError
+from oragent.api.experiments import source_of
+from oragent.evaluation import EvaluationRunner
+from oragent.evaluation.discovered import find_discovered, list_discovered
+from oragent.evaluation.problem import Problem, find_problem, list_problems
+
+RESULTS = ROOT / "docs" / "results.md"
+BEGIN, END = "<!-- Made by docs/tools/out_of_distribution.py. -->\n", "<!-- End of what it made. -->\n"
+# Problems whose shipped program is a rule; the others contain a solver.
+RULES_ONLY = ("bpp_online", "dpp_ga")
+HEAD = (
+    "| problem | set | seed | published rule | classical | shipped program | gap to the reference |",
+    "|---|---|---|---|---|---|---|",
+)
+
+
+class Row(NamedTuple):
+    """Scores on one set of a problem; None for a program without one.
+
+    Attributes:
+        problem: Name of the problem.
+        mode: Name of the set.
+        sign: 1 if larger scores are better, else -1.
+        program: Title of the shipped program.
+        seed: Score of the seed.
+        best: Score of the shipped program.
+        rule: Score of the published rule.
+        classical: Scores of classical baselines, by name.
+        reference: Best known value, or a bound.
+    """
+
+    problem: str
+    mode: str
+    sign: int
+    program: str
+    seed: float | None
+    best: float | None
+    rule: float | None
+    classical: dict[str, float]
+    reference: float | None
+
+    @property
+    def better(self) -> list[str]:
+        """Names of what is better than the shipped program."""
+        others: dict[str, float | None] = {**self.classical, "the seed": self.seed, "the published rule": self.rule}
+        scores = {name: score for name, score in others.items() if score is not None}
+        if self.best is None:
+            return [] if self.seed is None else list(scores)
+        return [name for name, score in scores.items() if self.sign * (score - self.best) > 0]
+
+
+def score_rule(score: Scorer, mode: str) -> float | None:
+    """Return the score of the published rule; None if it has none."""
+    rule = RULES[score.problem.name][0]
+    source = source_of(rule).replace(f"def {rule.__name__}(", f"def {score.problem.about.function}(")
+    try:
+        return round(float(score(source, mode)["score"]), 6)
+    except ProblemError as failure:
+        print(f"{rule.__name__}: {failure}", flush=True)
+        return None
+
+
+def measure(problem: Problem, score: Scorer, modes: list[str]) -> None:
+    """Score seed, rule and programs on sets, and record the scores."""
+    programs = list_discovered(problem)
+    entries: dict[str, Any] = {}
+    sizes = set_sizes(problem)
+    classical = score_classical(problem.name, {mode: sizes[mode] for mode in modes})
+    write_references(problem.name, {"baselines": {mode: {"classical": classical[mode]} for mode in modes}})
+    for mode in modes:
+        rule = score_rule(score, mode)
+        write_references(problem.name, {"baselines": {mode: {"rule": rule}}})
+        seed = score(problem.seed, mode)
+        for title, evidence in programs.items():
+            sets = entries.setdefault(title, dict(evidence.sets))
+            sets.pop(mode, None)
+            try:
+                best = score(find_discovered(problem, title).read_text(encoding="utf-8"), mode)
+                sets[mode] = set_evidence(problem, seed, best)
+                print(
+                    f"{problem.name} {mode}: {sets[mode]}, rule {rule}, {best.get('heuristic_seconds')} s", flush=True
+                )
+            except ProblemError as failure:
+                print(f"{problem.name} {title}: {failure}", flush=True)
+                write_references(problem.name, {"baselines": {mode: {"seed": round(seed["score"], 6)}}})
+            write_evidence(problem, title, {"sets": plain({name: asdict(each) for name, each in sets.items()})})
+
+
+def list_rows(problem: Problem) -> Iterator[Row]:
+    """Yield what is recorded of each set."""
+    references = yaml.safe_load((problem.folder / "references.yaml").read_text())
+    sign = 1 if problem.about.direction == "maximize" else -1
+    for title, evidence in list_discovered(problem).items():
+        for mode in problem.about.named_sets:
+            known, scores = references.get("baselines", {}).get(mode, {}), evidence.sets.get(mode)
+            means = [of_size["mean"] for of_size in references["sets"].get(mode, {}).values()]
+            yield Row(
+                problem.name,
+                mode,
+                sign,
+                title,
+                scores.seed if scores else known.get("seed"),
+                scores.best if scores else None,
+                known.get("rule"),
+                known.get("classical", {}),
+                fmean(means) if means else None,
+            )
+
+
+def tabulate(rows: list[Row]) -> str:
+    """Return the table, and the list of rows in which something simpler is better than the shipped program."""
+    lines = []
+    for row in rows:
+        classical = ", ".join(f"{name} {show(score)}" for name, score in row.classical.items())
+        best = "not measured" if row.seed is None else "no score within the limits"
+        if row.best is not None:
+            best = f"**{show(row.best)}**"
+        gap = ""
+        if row.reference and row.best is not None:
+            # Without a sign where it is 0.
+            gap = f"{round(100 * row.sign * (1 - row.best / row.reference), 2) + 0.0:.2f} %"
+        upward = " ↑" if row.sign > 0 else ""
+        solver = "" if row.problem in RULES_ONLY else " ⚙"
+        better = " ↓" if row.better else ""
+        lines.append(
+            f"| `{row.problem}`{upward} | {row.mode} | {show(row.seed)} | {show(row.rule)} | {classical} | {best}{solver}{better} | {gap} |"
+        )
+    losses = [f"- `{row.problem}`, {row.mode}: {', '.join(row.better)}" for row in rows if row.better] or ["- none"]
+    heading = "Something simpler is better than the shipped program (↓) here:"
+    return "\n".join((*HEAD, *lines, "", heading, "", *losses)) + "\n"
+
+
+def show(score: float | None) -> str:
+    """Return a score in six digits, and a dash for none."""
+    return "-" if score is None else f"{score:.6g}"
+
+
+def all_rows() -> list[Row]:
+    """Return the rows of all problems with sets that evaluators draw and with a shipped program."""
+    names = [problem for problem in list_problems(ROOT) if problem.name in RULES]
+    return [row for problem in names for row in list_rows(problem)]
+
+
+def write_table() -> None:
+    """Replace the table in the page of results."""
+    before, found, rest = RESULTS.read_text(encoding="utf-8").partition(BEGIN)
+    _, ended, after = rest.partition(END)
+    if not (found and ended):
+        raise SystemExit(f"{RESULTS} has no place for the table: add {BEGIN.strip()} and {END.strip()}")
+    RESULTS.write_text(f"{before}{BEGIN}\n{tabulate(all_rows())}\n{END}{after}", encoding="utf-8")
+
+
+def main() -> int:
+    """Score what is named, and write the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("problems", nargs="*", metavar="PROBLEM")
+    parser.add_argument("--sets", default="")
+    parser.add_argument("--table", action="store_true")
+    options = parser.parse_args()
+    if not options.table:
+        with EvaluationRunner(1) as run:
+            for name in options.problems or RULES:
+                problem = find_problem(name, ROOT)
+                modes = [mode for mode in options.sets.split(",") if mode] or list(problem.about.named_sets)
+                measure(problem, Scorer(problem, run), modes)
+    write_table()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
