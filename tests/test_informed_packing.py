@@ -72,9 +72,19 @@ def test_a_wrong_answer_is_invalid(answer: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "rooms", [[CAPACITY, 3], [CAPACITY, 14], [5, CAPACITY], [-1, CAPACITY], [CAPACITY, CAPACITY + 1]]
+    "rooms",
+    [
+        [CAPACITY, 3],
+        [CAPACITY, 14],
+        [5, CAPACITY],
+        [-1, CAPACITY],
+        [CAPACITY, CAPACITY + 1],
+        [CAPACITY, 15.0],
+        [CAPACITY, "15"],
+        [None, CAPACITY],
+    ],
 )
-def test_a_decision_that_no_answer_gives_is_refused(rooms: list[int]) -> None:
+def test_a_decision_that_no_answer_gives_is_refused(rooms: list[Any]) -> None:
     with pytest.raises(CandidateError):
         list_bins(np.array([5, 7]), CAPACITY, rooms)
 

@@ -49,12 +49,14 @@ class InformedPacking:
             raise CandidateError(f"returned NaN at [{rooms[best]}]; expected priorities that can be compared")
         return int(rooms[best])
 
-    def apply(self, decision: int) -> int:
+    def apply(self, decision: Any) -> int:
         """Put the item into a bin with that room, the one that has it for the longest time; return the bin's number.
 
         Raises:
             CandidateError: ``invalid`` if no bin has that room, or the item does not fit.
         """
+        if type(decision) is not int:
+            raise CandidateError(f"decided {type(decision).__name__}; expected a room, a whole number")
         if decision == self._capacity:
             number, self._bins = self._bins, self._bins + 1
         elif self._item <= decision < self._capacity and self._by_room[decision]:
