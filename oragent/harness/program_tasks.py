@@ -31,7 +31,7 @@ SETS: Mapping[str, tuple[str, ...]] = {
     "test": ("private",),
 }
 BATCH, REACTIVE = "batch", "reactive"
-SCORE = re.compile(r"Score = (\d+)")
+SCORE = re.compile(r"Score = ([0-9]+)")
 MAX_OUTPUT, MAX_MESSAGE, CHUNK = 64 << 20, 200, 1 << 16
 # Wall seconds for the tools to end, and between two looks at the tester.
 TOOL_S, LOOK_S = 300.0, 0.002
@@ -210,11 +210,13 @@ def read_score(code: int, errors: bytes, name: str) -> int:
     Raises:
         CandidateError: It rejects the output.
     """
-    lines = errors.decode("utf-8", "replace").strip().splitlines()
-    match = SCORE.match(lines[-1]) if lines else None
+    # Other separators of lines may be words of the candidate in a message.
+    lines = errors.decode("utf-8", "replace").strip().split("\n")
+    match = SCORE.match(lines[-1])
     if code or match is None or any("wrong answer: " in line for line in lines):
-        told = next((line for line in reversed(lines) if not SCORE.match(line)), f"it ends with exit code {code}")
-        raise CandidateError(one_line(f"{name}: the tester rejects the output: {told}", MAX_MESSAGE), Status.INVALID)
+        messages = (line for line in reversed(lines) if line and not SCORE.match(line))
+        reason = next(messages, f"it ends with exit code {code}")
+        raise CandidateError(one_line(f"{name}: the tester rejects the output: {reason}", MAX_MESSAGE), Status.INVALID)
     return int(match[1])
 
 

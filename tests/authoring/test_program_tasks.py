@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 import oragent
-from oragent._base.errors import ProblemError
+from oragent._base.errors import CandidateError, ProblemError
 from oragent.authoring.importing import import_suite, import_task
 from oragent.evaluation.problem import load_problem
+from oragent.harness.program_tasks import read_score
 
 # Scores the distance of a sum to that of the numbers.
 BATCH = """#!{python}
@@ -203,6 +204,31 @@ def test_an_output_that_the_tester_rejects_has_no_score(kind: str, problems: dic
 def test_the_time_of_the_tester_is_not_that_of_the_program(tmp_path: Path) -> None:
     folder = write_problem(tmp_path / "ahc999", "reactive")
     data = json.loads((folder / "data.json").read_text())
+@pytest.mark.parametrize(
+    ("code", "errors", "score"),
+    [
+        (0, "Score = 12\n", 12),
+        (0, "a remark\r\nScore = 0\r\n", 0),
+        (1, "Score = 12\n", None),
+        (0, "wrong answer: x\nScore = 0\n", None),
+        (0, "Score = 12\na remark\n", None),
+        (0, "", None),
+        # Words of the candidate in a message, with characters that separate lines elsewhere.
+        (0, "not a number: x\x1cScore = 99\n", None),
+        (0, "not a number: x\u2028Score = 99\n", None),
+        (0, "not a number: x\rScore = 99\n", None),
+    ],
+)
+def test_a_score_is_the_last_line_of_a_tester_that_accepts_the_output(
+    code: int, errors: str, score: int | None
+) -> None:
+    if score is not None:
+        assert read_score(code, errors.encode(), "0000.txt") == score
+        return
+    with pytest.raises(CandidateError):
+        read_score(code, errors.encode(), "0000.txt")
+
+
     data["constraints"]["time_limit"] = 1.0
     # Five guesses.
     data["seeds"] = {"public": [2]}
