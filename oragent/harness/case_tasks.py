@@ -106,11 +106,11 @@ def score_files(evaluator: ModuleType, task: Path, run: RunOnFiles, mode: str) -
     metric = load_module("metric", folder / "metric.py") if (folder / "metric.py").is_file() else None
     normalise = getattr(metric, "normalize_score", _normalise_score)
     experts: Mapping[str, float] = {}
-    if (task / BASELINE).is_file():
-        experts = json.loads((task / BASELINE).read_text(encoding="utf-8"))
+    has_experts = (task / BASELINE).is_file()
+    if has_experts:
+        experts = json.loads((task / BASELINE).read_text(encoding="utf-8")) or {}
     costs, problem = {}, ""
     groups = find_instances(task, mode)
-    has_experts = bool(experts)
     if has_experts and (unknown := [name for name in groups if name not in experts]):
         # Without it the score would be a cost, which is minimised.
         raise ProblemError(f"{BASELINE} has no cost of {unknown[0]}: add it, or import the task without that file")

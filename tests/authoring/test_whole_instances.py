@@ -121,11 +121,12 @@ def test_the_index_of_heurigym_joins_quality_and_yield(heurigym: Path, tmp_path:
     assert result.score == pytest.approx(2 * (2 / 3) * 0.5 / (2 / 3 + 0.5))
 
 
-def test_instances_without_the_cost_of_an_expert_are_refused(heurigym: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("costs", [{"one": 0.5, "three": 0.5}, {}, None])
+def test_instances_without_the_cost_of_an_expert_are_refused(costs: Any, heurigym: Path, tmp_path: Path) -> None:
     """Their mean cost would be maximised, as the index is."""
     (heurigym / "baseline").mkdir()
-    (heurigym / "baseline" / "baseline.json").write_text(json.dumps({"one": 0.5}))
-    with pytest.raises(ProblemError, match="two"):
+    (heurigym / "baseline" / "baseline.json").write_text(json.dumps(costs))
+    with pytest.raises(ProblemError, match="no cost of"):
         import_task(heurigym, tmp_path / "problems")
 
 
