@@ -33,7 +33,7 @@ ALE_DATA, TESTER, ALE_PROGRAM = "data.json", "tools/target/release/tester", "mai
 # Class of an evaluator in a configuration of LLM4AD_Next, as ``evaluator.py:Evaluator``, and its markers.
 NEXT_MODULE = re.compile(r"\bmodule:\s*[\"']?([\w./-]+\.py):(\w+)")
 NEXT_MARKERS, MARKERS = ("# EVOLVE_START", "# EVOLVE_END"), ("# EVOLVE-BLOCK-START", "# EVOLVE-BLOCK-END")
-NEXT_CASE_S = 60.0
+NEXT_CASE_S, MAX_TIMEOUT_S = 60.0, 1e6
 # Times of the problem that a case may take, as its time contains messages, and seconds of an evaluation besides.
 ALE_PATIENCE, ALE_MARGIN_S = 2.0, 20.0
 DRIVERS = ("run_evolution.py", "run_experiment.py", "run.py")
@@ -94,13 +94,14 @@ class ForeignTask:
     data: tuple[str, ...] = ()
 
 
-def read_task(task: Path, config: Mapping[str, Any], seed: Path | None = None) -> ForeignTask:
+def read_task(task: Path, config: Mapping[str, Any], seed: Path | None = None, data: Path | None = None) -> ForeignTask:
     """Recognise the layout of a task's folder and read its parts.
 
     Args:
         task: The folder.
         config: Content of its ``config.yaml``.
         seed: Program in the place of that of the task.
+        data: Folder with data in the place of that of the task.
 
     Raises:
         ProblemError: The folder has none of the layouts, or a part cannot be read.
@@ -116,7 +117,7 @@ def read_task(task: Path, config: Mapping[str, Any], seed: Path | None = None) -
     if _names_next_evaluator(config):
         return _read_next(task, config)
     if (task / TESTER).parents[2].is_dir() and (task / ALE_DATA).is_file():
-        return _read_ale_bench(task, seed)
+        return _read_ale_bench(task, seed, data or task / "inputs")
     if (task / "evaluation.py").is_file():
         return _read_class(task, "LLM4AD", "evaluation.py")
     for folder in ("", "src/"):
@@ -248,7 +249,8 @@ def _read_next(task: Path, config: Mapping[str, Any]) -> ForeignTask:
     for old, new in zip(NEXT_MARKERS, MARKERS, strict=True):
         seed = seed.replace(old, new)
     timeout = evaluator.get("timeout")
-    case_s = float(timeout) if isinstance(timeout, int | float) and timeout > 0 else NEXT_CASE_S
+    is_limit = isinstance(timeout, int | float) and 0 < timeout <= MAX_TIMEOUT_S
+    case_s = float(timeout) if is_limit else NEXT_CASE_S
     data = _list_data(task, evaluator.get("dataset"))
     text = str(config.get("background") or config.get("description_en") or "").strip()
     return ForeignTask(
@@ -280,20 +282,26 @@ def _list_data(task: Path, dataset: Any) -> tuple[str, ...]:
     if pattern.startswith("/") or ".." in pattern.split("/"):
         raise ProblemError(f"{task}: the pattern {pattern} of config.yaml leads out of the task")
     is_deep = mode == "directory" and dataset.get("recursive", True)
-    paths = (task / base).rglob(pattern) if is_deep else (task / base).glob(pattern)
-    return tuple(str(path.relative_to(task)) for path in sorted(paths) if path.is_file())
+    try:
+        paths = sorted((task / base).rglob(pattern) if is_deep else (task / base).glob(pattern))
+    except (ValueError, NotImplementedError):
+        raise ProblemError(f"{task}: {pattern} of config.yaml is not a pattern of files") from None
+    return tuple(str(path.relative_to(task)) for path in paths if path.is_file())
 
 
-def _read_ale_bench(task: Path, seed: Path | None) -> ForeignTask:
+def _read_ale_bench(task: Path, seed: Path | None, inputs: Path) -> ForeignTask:
     try:
         data = parse_json(read_source(task / ALE_DATA))
         metadata, seeds = data["metadata"], data.get("seeds") or {}
         title, direction = str(metadata["title"]), str(metadata["score_type"])
         time_limit = float(data["constraints"]["time_limit"])
-        count = max((len(seeds.get(name, ())) for name in ("public", "private")), default=0) or 1
+        counts = [(len(seeds.get(name, ())), len([*(inputs / name).glob("*.txt")])) for name in ("public", "private")]
+        count = max(1, *map(max, counts))
+        if not 0 < time_limit <= MAX_TIMEOUT_S:
+            raise ValueError("time_limit must be positive")
         if metadata["problem_type"] not in ("batch", "reactive") or direction not in ("minimize", "maximize"):
             raise ValueError("unknown problem_type or score_type")
-    except (KeyError, TypeError, ValueError, AttributeError) as problem:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as problem:
         raise ProblemError(f"{task / ALE_DATA} does not describe a problem of ALE-Bench: {problem!r}") from None
     if not (task / TESTER).is_file():
         raise ProblemError(f"{task / TESTER} is missing: build it with 'cargo build --release' in {task / 'tools'}")

@@ -25,7 +25,7 @@ from oragent._base.errors import CandidateError, ProblemError
 from oragent._base.protocol import Status
 from oragent._base.safe_load import parse_yaml
 from oragent._base.text_format import one_line
-from oragent.authoring.foreign_tasks import ForeignTask, is_task, read_source, read_task
+from oragent.authoring.foreign_tasks import MAX_TIMEOUT_S, ForeignTask, is_task, read_source, read_task
 from oragent.authoring.scaffold import NAME
 from oragent.evaluation import Evaluation, EvaluationRunner
 from oragent.evaluation.problem import LimitSettings, Problem, load_problem
@@ -39,7 +39,7 @@ CALLED = re.compile(
     r"\bprogram\.([A-Za-z_]\w*)\(|experiment_fn_name\s*=\s*[\"'](\w+)[\"']|hasattr\(\w+, [\"'](\w+)[\"']"
 )
 MAX_BYTES, MAX_CONFIG = 500 << 20, 1 << 20
-DEFAULT_BINS, DEFAULT_TIMEOUT_S, MAX_TIMEOUT_S = 10, 300.0, 1e6
+DEFAULT_BINS, DEFAULT_TIMEOUT_S = 10, 300.0
 MODULES = {"scikit-learn": "sklearn", "opencv-python": "cv2", "pyyaml": "yaml", "pillow": "PIL"}
 OF_THE_FRAMEWORK = frozenset(("openevolve", "shinka", "shinka-evolve", "eoh", "alpha-evolve", "llm4ad"))
 HINTS = {
@@ -58,7 +58,7 @@ DATA_SOURCES = {
     "HeuriGym": "the README of github.com/cornell-zhang/heurigym",
 }
 # Folder of what a compiler made, and the parts of it that are copied.
-BUILD = "target"
+BUILD = "tools/target"
 BUILT = ("release", "gen", "tester")
 # Options of ``eval.py``: run the candidate in the evaluator's process; find out why a stand-in does not do.
 IN_PROCESS, TRIAL = "--in_process", "--trial"
@@ -170,7 +170,7 @@ def import_task(
     if not NAME.fullmatch(name):
         raise ProblemError(f"{name!r} is not a name for a problem: give one with --name, of letters, digits and _")
     config = _read_config(task)
-    layout = read_task(task, config, seed)
+    layout = read_task(task, config, seed, data)
     if seed is not None:
         layout = replace(layout, seed=read_source(seed))
     if layout.kind == "project":
@@ -515,16 +515,11 @@ def _write_folder(folder: Path, task: Path, layout: ForeignTask, data: Path | No
         ProblemError: The folder exists or cannot be created, or the data are missing or too large.
     """
     data, place = _find_data(task, layout, data), DATA_FOLDERS.get(layout.kind, "")
-    folders = [task, *([data] if data is not None and not data.resolve().is_relative_to(task) else [])]
-    files = [
-        path
-        for base in folders
-        for path in base.rglob("*")
-        if path.is_file()
-        and not path.is_symlink()
-        and ("target" not in path.relative_to(base).parts or path.name in BUILT)
-    ]
-    size = sum(path.stat().st_size for path in files)
+    shared_parts = _find_shared_parts(task, layout)
+    folders = [task, *shared_parts]
+    if data is not None and not data.resolve().is_relative_to(task):
+        folders.append(data)
+    size = sum(path.stat().st_size for base in folders for path in _walk_files(base))
     if size > MAX_BYTES:
         raise ProblemError(
             f"{task} has {size >> 20} MiB, at most {MAX_BYTES >> 20} are copied: move large data elsewhere"
@@ -545,7 +540,7 @@ def _write_folder(folder: Path, task: Path, layout: ForeignTask, data: Path | No
         if data not in (None, task / place):
             ignore = shutil.ignore_patterns("__pycache__", ".*", "*.py")
             shutil.copytree(data, copy / place, dirs_exist_ok=True, ignore=ignore)
-        for shared in _find_shared_parts(task, layout):
+        for shared in shared_parts:
             shutil.copytree(shared, copy / shared.name, symlinks=True, ignore=_skip_links)
         (copy / (layout.program or SEED)).write_text(layout.seed, encoding="utf-8")
         (folder / "heuristic.py").write_text(layout.seed, encoding="utf-8")
@@ -557,18 +552,18 @@ def _find_shared_parts(task: Path, layout: ForeignTask) -> list[Path]:
         return []
     names = set(re.findall(r"^(?:from|import)\s+(_\w+)", layout.scorer, re.MULTILINE))
     folders = [task.parent / name for name in sorted(names)]
-    return [path for path in folders if path.is_dir() and not path.is_symlink()]
+    return [path for path in folders if path.is_dir() and not path.is_symlink() and not (task / path.name).exists()]
 
 
 def _walk_files(base: Path) -> Iterator[Path]:
-    """Yield the files of a folder that are copied, apart from those that `_names_to_skip` names for its task."""
+    """Yield the files of a folder, without links and what a compiler made."""
     for path in base.rglob("*"):
         if path.is_file() and not path.is_symlink() and (not _is_built(path, base) or path.name in BUILT):
             yield path
 
 
 def _is_built(path: Path, base: Path) -> bool:
-    return BUILD in path.relative_to(base).parts
+    return path.is_relative_to(base / BUILD)
 
 
 @contextmanager

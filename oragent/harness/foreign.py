@@ -60,8 +60,8 @@ HIDDEN = ("private", "extra_data", "text_feedback", "public")
 MAX_OUTPUT = 64 << 20
 # Number that is added to the seeds of a task in mode ``test``.
 OTHER_DATA = 1_000_003
-# Markers of LLM4AD_Next and their form here, and its limit of seconds of a file with data.
-MARKERS, DEFAULT_CASE_S = ("# EVOLVE_", "# EVOLVE-BLOCK-"), 60.0
+# Markers of LLM4AD_Next and their form here.
+MARKERS = ("# EVOLVE_", "# EVOLVE-BLOCK-")
 # Settings of LLM4AD that change the text of programs.
 CHANGES = ("use_numba_accelerate", "use_protected_div", "random_seed")
 
@@ -322,7 +322,7 @@ def _score_project(task: TaskSettings, module: types.ModuleType, program: _Progr
     (root / Path(task.program).relative_to(task.project)).write_text(text, encoding="utf-8")
     results = []
     for name in task.data or ("",):
-        context = EvalContext(str(root), str(program.folder / name) if name else "", task.call_s or DEFAULT_CASE_S)
+        context = EvalContext(str(root), str(program.folder / name) if name else "", task.call_s or EvalContext.timeout)
         result = asyncio.run(_wait(getattr(module, task.entry)().evaluate(context)))
         if not result.success:
             return {"error": f"{name}: {result.error_message}"}

@@ -382,3 +382,49 @@ def test_generated_data_have_a_test_set_of_other_seeds(seeded: str, tmp_path: Pa
     else:
         assert (made.trial.score, held_out.score) == (sum(draw(2024)), sum(draw(2024 + OTHER_DATA)))
         assert oragent.evaluate(made.folder).score == made.trial.score
+
+
+def write_next(folder: Path, old: str = "", new: str = "") -> Path:
+    task = write_task("next", folder)
+    text = (task / "config.yaml").read_text()
+    assert old in text
+    (task / "config.yaml").write_text(text.replace(old, new))
+    return task
+
+
+DATASET = "{mode: directory, path: data/instances, recursive: false}"
+
+
+@pytest.mark.parametrize(
+    "dataset",
+    [
+        "{mode: glob, pattern: 'data/a**b/*'}",
+        "{mode: glob, pattern: '../*'}",
+        "{mode: glob, pattern: /etc/passwd}",
+        "{mode: directory, path: ../..}",
+        "{mode: files, files: [/etc/passwd]}",
+        "{mode: files, files: [data/none.json]}",
+    ],
+)
+def test_data_of_llm4ad_next_are_files_of_the_task(dataset: str, tmp_path: Path) -> None:
+    with pytest.raises(ProblemError):
+        import_task(write_next(tmp_path / "weights", DATASET, dataset), tmp_path / "problems")
+
+
+@pytest.mark.parametrize(("timeout", "limit_s"), [("20.0", 20.0), (".inf", 60.0), (".nan", 60.0), ("-1", 60.0)])
+def test_the_limit_of_a_file_with_data_is_finite(timeout: str, limit_s: float, tmp_path: Path) -> None:
+    task = write_next(tmp_path / "weights", "timeout: 20.0", f"timeout: {timeout}")
+    made = import_task(task, tmp_path / "problems", is_tried=False)
+    assert load_problem(made.folder).about.timeout_s == limit_s
+
+
+def test_packages_beside_a_task_of_llm4ad_next_are_copied_if_it_has_none_of_the_name(tmp_path: Path) -> None:
+    task = write_next(tmp_path / "weights")
+    evaluator = task / "weights_evaluator.py"
+    evaluator.write_text(f"from _shared.more import MORE\nimport _own\n{evaluator.read_text()}")
+    for folder, text in ((tmp_path / "_shared", "1"), (tmp_path / "_own", "2"), (task / "_own", "3")):
+        folder.mkdir()
+        (folder / "more.py").write_text(f"MORE = {text}\n")
+    copy = import_task(task, tmp_path / "problems", is_tried=False).folder / "task"
+    assert (copy / "_shared/more.py").read_text() == "MORE = 1\n"
+    assert (copy / "_own/more.py").read_text() == "MORE = 3\n"

@@ -87,6 +87,8 @@ def write_problem(folder: Path, kind: str, program: str | None = None, score_typ
         (tools / name).chmod(0o755)
     (tools / "deps").mkdir()
     (tools / "deps" / "large.rlib").write_text("x")
+    (folder / "notes" / "target").mkdir(parents=True)
+    (folder / "notes" / "target" / "more.txt").write_text("x")
     data = {
         "metadata": {"problem_id": "ahc999", "title": "A problem", "problem_type": kind, "score_type": score_type},
         "constraints": {"time_limit": 2.0, "memory_limit": 1 << 30},
@@ -122,7 +124,9 @@ def test_a_batch_problem_is_scored_by_its_tester(tmp_path: Path) -> None:
     assert problem.about.timeout_s == 28.0
     scores = {mode: oragent.evaluate(made.folder, mode=mode).score for mode in ("train", "val", "test")}
     assert scores == {"train": 990.0, "val": 1980.0, "test": 990.0}
+    # Of tools alone, what a compiler made is left out.
     assert not (made.folder / "task/tools/target/release/deps").exists()
+    assert (made.folder / "task/notes/target/more.txt").is_file()
 
 
 def test_a_reactive_problem_talks_with_its_tester(tmp_path: Path) -> None:
@@ -200,10 +204,6 @@ def test_an_output_that_the_tester_rejects_has_no_score(kind: str, problems: dic
         assert (result.score, str(result.status)) == (None, "invalid"), result
 
 
-@pytest.mark.slow
-def test_the_time_of_the_tester_is_not_that_of_the_program(tmp_path: Path) -> None:
-    folder = write_problem(tmp_path / "ahc999", "reactive")
-    data = json.loads((folder / "data.json").read_text())
 @pytest.mark.parametrize(
     ("code", "errors", "score"),
     [
@@ -229,6 +229,10 @@ def test_a_score_is_the_last_line_of_a_tester_that_accepts_the_output(
         read_score(code, errors.encode(), "0000.txt")
 
 
+@pytest.mark.slow
+def test_the_time_of_the_tester_is_not_that_of_the_program(tmp_path: Path) -> None:
+    folder = write_problem(tmp_path / "ahc999", "reactive")
+    data = json.loads((folder / "data.json").read_text())
     data["constraints"]["time_limit"] = 1.0
     # Five guesses.
     data["seeds"] = {"public": [2]}
@@ -257,14 +261,21 @@ def test_a_problem_without_tester_program_or_inputs_says_what_is_missing(tmp_pat
     for name, text in (("public", "1 2\n"), ("private", "3 4\n")):
         (tmp_path / "data" / name).mkdir(parents=True)
         (tmp_path / "data" / name / "0000.txt").write_text(text)
+    for number in range(1, 3):
+        (tmp_path / "data" / "private" / f"000{number}.txt").write_text("5 6\n")
     made = import_task(folder, tmp_path / "problems", seed=tmp_path / "mine.py", data=tmp_path / "data")
     assert (made.trial.status, made.trial.score, made.trial.calls) == ("isolated", 990.0, 1)
+    # The larger set has three inputs, more than seeds.
+    assert load_problem(made.folder).about.timeout_s == 3 * 4.0 + 20.0
     (tools / "tester").unlink()
     with pytest.raises(ProblemError, match="cargo"):
         import_task(folder, tmp_path / "problems")
     rows = list(import_suite(tmp_path / "ahc999", tmp_path / "others"))
     assert [row.trial.status for row in rows] == ["refused"]
-    for text in ("{}", "[1]", "no JSON", '{"metadata": {"title": 1, "score_type": "both"}}'):
+    (tools / "tester").write_text("")
+    described = '{"metadata": {"title": "", "problem_type": "batch", "score_type": "minimize"}, "constraints": %s}'
+    limits = [described % f'{{"time_limit": {value}}}' for value in ("0", "-1", "1e999", "1" + 400 * "0")]
+    for text in ("{}", "[1]", "no JSON", '{"metadata": {"title": 1, "score_type": "both"}}', *limits):
         (folder / "data.json").write_text(text)
         with pytest.raises(ProblemError, match=r"data\.json"):
             import_task(folder, tmp_path / "problems")
