@@ -29,7 +29,9 @@ We made small data in OR-Library's formats; flow shop and job shop are Taillard'
 known values belong to other data, so the scores compare ways of evaluation only: 1 is not the optimum. The seeds are plain rules
 of ours, because the placeholders of the tasks give no valid solution""",
     "HeuriGym": """HeuriGym, all folders of its repository. Its data were not at hand: the instances are small ones of ours in its
-formats, without costs of experts, so that the score is the mean cost. The seeds are plain rules of ours""",
+formats, without costs of experts. The score is therefore the mean cost, and all tasks are imported with `direction: minimize`.
+That is wrong for `protein_sequence_design`, whose value is the percentage of agreement: change its `problem.yaml` to `maximize`, or
+import it with HeuriGym's data and `baseline.json`. The seeds are plain rules of ours""",
     "LLM4AD_Next": """LLM4AD_Next 1.1, the examples whose files could be had: two of its mathematical cases, and its TSP example on
 five instances of ours""",
     "LLM4AD": "LLM4AD 1.11, folder `llm4ad/task` of its package",
