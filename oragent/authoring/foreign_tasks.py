@@ -219,7 +219,7 @@ def _read_heurigym(task: Path, seed: Path | None) -> ForeignTask:
         if not (task / name).is_file():
             raise ProblemError(f"{lacking} {name}; write it first")
     program = seed or task / "program/solver.py"
-    if not program.is_file():
+    if seed is None and not program.is_file():
         raise ProblemError(f"{lacking} program/solver.py; write it first, or name a program with --seed FILE")
     scorer = read_source(task / HEURIGYM)
     baseline = task / "baseline" / "baseline.json"
@@ -306,7 +306,7 @@ def _read_ale_bench(task: Path, seed: Path | None, inputs: Path) -> ForeignTask:
     if not (task / TESTER).is_file():
         raise ProblemError(f"{task / TESTER} is missing: build it with 'cargo build --release' in {task / 'tools'}")
     program = seed or task / ALE_PROGRAM
-    if not program.is_file():
+    if seed is None and not program.is_file():
         raise ProblemError(
             f"{task} has no program: write {ALE_PROGRAM} with a function main() that reads standard input and writes "
             "standard output, or name one with --seed FILE"

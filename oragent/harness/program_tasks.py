@@ -92,7 +92,8 @@ def find_cases(task: Path, gen: Path, mode: str, work: Path) -> list[Path]:
             (work / "seeds.txt").write_text("".join(f"{int(seed)}\n" for seed in seeds[name]), encoding="ascii")
             (work / "in").mkdir()
             subprocess.run([str(gen), "seeds.txt"], cwd=work, check=True, timeout=TOOL_S, stdout=subprocess.DEVNULL)
-            return sorted((work / "in").glob("*.txt"))
+            if cases := sorted((work / "in").glob("*.txt")):
+                return cases
     raise ProblemError(f"{task} has no inputs for mode {mode}: neither {gen} nor {task / INPUTS / SETS[mode][-1]}")
 
 

@@ -81,9 +81,9 @@ def write_problem(folder: Path, kind: str, program: str | None = None, score_typ
     tools = folder / "tools" / "target" / "release"
     tools.mkdir(parents=True)
     text = "f'{seed} {int(seed) + 1}\\n'" if kind == "batch" else "f'63 {seed}\\n'"
-    scripts = {"tester": BATCH if kind == "batch" else REACTIVE, "gen": GEN.replace("{text}", text)}
+    scripts = {"tester": BATCH if kind == "batch" else REACTIVE, "gen": GEN}
     for name, script in scripts.items():
-        (tools / name).write_text(script.format(python=sys.executable) if name == "tester" else make_gen(text))
+        (tools / name).write_text(script.format(python=sys.executable, text=text))
         (tools / name).chmod(0o755)
     (tools / "deps").mkdir()
     (tools / "deps" / "large.rlib").write_text("x")
@@ -98,10 +98,6 @@ def write_problem(folder: Path, kind: str, program: str | None = None, score_typ
     (folder / "statement_en.md").write_text("# A problem\n\nSolve it.\n")
     (folder / "main.py").write_text(program or (SUM if kind == "batch" else HALVE))
     return folder
-
-
-def make_gen(text: str) -> str:
-    return GEN.replace("{text}", text).replace("{python}", sys.executable).replace("{{", "{").replace("}}", "}")
 
 
 def count_guesses(secret: int) -> int:
@@ -254,7 +250,12 @@ def test_a_problem_without_tester_program_or_inputs_says_what_is_missing(tmp_pat
     (folder / "main.py").rename(tmp_path / "mine.py")
     with pytest.raises(ProblemError, match="--seed"):
         import_task(folder, tmp_path / "problems")
+    with pytest.raises(ProblemError, match=r"none\.py"):
+        import_task(folder, tmp_path / "problems", seed=tmp_path / "none.py")
     tools = folder / "tools" / "target" / "release"
+    (tools / "gen").write_text("#!/bin/sh\n")
+    with pytest.raises(ProblemError, match="no inputs"):
+        import_task(folder, tmp_path / "problems", seed=tmp_path / "mine.py")
     (tools / "gen").rename(tmp_path / "gen")
     with pytest.raises(ProblemError, match="--data"):
         import_task(folder, tmp_path / "problems", seed=tmp_path / "mine.py")

@@ -102,6 +102,8 @@ def test_a_task_of_heurigym_without_a_program_needs_one(heurigym: Path, tmp_path
     seed = (heurigym / "program/solver.py").rename(tmp_path / "mine.py")
     with pytest.raises(ProblemError, match="--seed"):
         import_task(heurigym, tmp_path / "problems")
+    with pytest.raises(ProblemError, match=r"none\.py"):
+        import_task(heurigym, tmp_path / "problems", seed=tmp_path / "none.py")
     made = import_task(heurigym, tmp_path / "problems", seed=seed, is_tried=False)
     assert load_problem(made.folder).seed == (made.folder / "task/program/solver.py").read_text() == SOLVER
 
