@@ -57,6 +57,16 @@ DATA_SOURCES = {
     "ALE-Bench": "huggingface.co/datasets/SakanaAI/ALE-Bench",
     "HeuriGym": "the README of github.com/cornell-zhang/heurigym",
 }
+# Descriptions of the scores, by kind of task.
+SCORED = {
+    "module": "combined_score, or the mean of its metrics",
+    "callable": "what {entry}.evaluate_program returns",
+    "cases": "the mean of its normed scores, on the development set in mode val",
+    "files": "the quality-yield index, or the mean cost without costs of experts",
+    "project": "the mean over the files with data",
+    "program": "the sum of the scores that the tester prints, on the public cases in mode val",
+    "text": "the first one that {entry} returns",
+}
 # Folder of what a compiler made, and the parts of it that are copied.
 BUILD = "tools/target"
 BUILT = ("release", "gen", "tester")
@@ -176,9 +186,7 @@ def import_task(
     if layout.kind == "project":
         # Its other sections are those of that framework's search.
         config = {}
-    part_of_evaluator = f"template_program of {layout.entry}" if layout.entry else f"solve of {layout.evaluator}"
-    program = layout.program or part_of_evaluator
-    function, others, blocks = _find_functions(layout, program)
+    function, others, blocks = _find_functions(layout)
     axes, lost = _read_axes(config)
     about = _make_description(task, name, function, layout, config, axes)
     if others:
@@ -206,39 +214,19 @@ def import_task(
         trial = try_seed(folder) if is_tried else SeedTrial("untried")
         if trial.status == "refused":
             raise ProblemError(f"{task}: its seed has no score: {trial.reason}")
-    if trial.status == "forgeable":
-        about["forgeable"], settings["is_isolated"] = True, False
-    settings["callbacks"] = trial.callbacks
-    if layout.kind == "callable" and trial.status in ("isolated", "forgeable"):
-        _write_settings(folder, layout, about, settings | {"has_other_data": True})
-        settings["has_other_data"] = _draws_other_data(folder, trial) or None
-    limit = _adjust_limit(about["timeout_s"], trial)
-    if limit > about["timeout_s"]:
-        omitted.append(f"limit of {about['timeout_s']:g} s: {limit:g} s, as calls of another process take time")
-        about["timeout_s"] = limit
-    _write_settings(folder, layout, about, settings)
-    part = f", within {blocks} marked block{'s' * (blocks > 1)}"
-    scored = {
-        "module": "the score is combined_score, or the mean of its metrics",
-        "callable": f"the score is what {layout.entry}.evaluate_program returns",
-        "cases": "the score is the mean of its normed scores, on the development set in mode val",
-        "files": "the score is the quality-yield index, or the mean cost without costs of experts",
-        "project": "the score is the mean over the files with data",
-        "program": "the score is the sum of the scores that the tester prints, on the public cases in mode val",
-        "text": f"the score is the first one that {layout.entry} returns",
-    }
-    better = "lower" if layout.direction == "minimize" else "higher"
-    taken = [
-        f"{program} as heuristic.py: {function} evolves{part if blocks else '; without markers all of it may change'}",
-        f"{layout.evaluator} of {layout.framework}, unchanged, by eval.py; {scored[layout.kind]}, {better} is better",
-        *(f"{axis}: an axis of the archive, with bins from the first candidates" for axis in axes),
-        *(["mode test: the evaluator draws other data, with other seeds"] if settings.get("has_other_data") else []),
-        *(
-            f"{name}: a function of the evaluator that programs can call, with any arguments"
-            for name in trial.callbacks
-        ),
-    ]
-    return ImportedTask(folder, layout.framework, tuple(taken), (*omitted, *unknown), trial)
+        if trial.status == "forgeable":
+            about["forgeable"], settings["is_isolated"] = True, False
+        settings["callbacks"] = trial.callbacks
+        if layout.kind == "callable" and trial.status in ("isolated", "forgeable"):
+            _write_settings(folder, layout, about, settings | {"has_other_data": True})
+            settings["has_other_data"] = _draws_other_data(folder, trial) or None
+        limit = _adjust_limit(about["timeout_s"], trial)
+        if limit > about["timeout_s"]:
+            omitted.append(f"limit of {about['timeout_s']:g} s: {limit:g} s, as calls of another process take time")
+            about["timeout_s"] = limit
+        _write_settings(folder, layout, about, settings)
+    taken = tuple(_list_taken(layout, settings, blocks))
+    return ImportedTask(folder, layout.framework, taken, (*omitted, *unknown), trial)
 
 
 def import_suite(suite: Path, parent: Path, data: Path | None = None) -> Iterator[SuiteRow]:
@@ -382,11 +370,17 @@ def _read_config(task: Path) -> dict[str, Any]:
     return config
 
 
-def _find_functions(layout: ForeignTask, program: str) -> tuple[str, tuple[str, ...], int]:
+def _name_program(layout: ForeignTask) -> str:
+    part_of_evaluator = f"template_program of {layout.entry}" if layout.entry else f"solve of {layout.evaluator}"
+    return layout.program or part_of_evaluator
+
+
+def _find_functions(layout: ForeignTask) -> tuple[str, tuple[str, ...], int]:
     """Return the function that evolves, further ones that the evaluator or the fixed text uses, and the block count.
 
     The first one is preferably one that the evaluator calls.
     """
+    program = _name_program(layout)
     frame = regions.split_frame(layout.seed)
     inside = [name for block in (frame[1::2] if frame else (layout.seed,)) for name in DEFINED.findall(block)]
     if not inside:
@@ -451,6 +445,20 @@ def _make_description(
         ]
     about["notes"] = f"Imported from {task.name}, a task for another framework."
     return about
+
+
+def _list_taken(layout: ForeignTask, settings: Mapping[str, Any], blocks: int) -> Iterator[str]:
+    part = f", within {blocks} marked block{'s' * (blocks > 1)}" if blocks else "; without markers all of it may change"
+    yield f"{_name_program(layout)} as heuristic.py: {settings['function']} evolves{part}"
+    scored = SCORED[layout.kind].format(entry=layout.entry)
+    better = "lower" if layout.direction == "minimize" else "higher"
+    yield f"{layout.evaluator} of {layout.framework}, unchanged, by eval.py; the score is {scored}, {better} is better"
+    for axis in settings["features"]:
+        yield f"{axis}: an axis of the archive, with bins from the first candidates"
+    if settings.get("has_other_data"):
+        yield "mode test: the evaluator draws other data, with other seeds"
+    for name in settings["callbacks"]:
+        yield f"{name}: a function of the evaluator that programs can call, with any arguments"
 
 
 def _list_omitted(config: Mapping[str, Any], about: Mapping[str, Any]) -> Iterator[str]:
@@ -556,7 +564,7 @@ def _find_shared_parts(task: Path, layout: ForeignTask) -> list[Path]:
 
 
 def _walk_files(base: Path) -> Iterator[Path]:
-    """Yield the files of a folder, without links and what a compiler made."""
+    """Yield the files of a folder, without links and without the output of a compiler."""
     for path in base.rglob("*"):
         if path.is_file() and not path.is_symlink() and (not _is_built(path, base) or path.name in BUILT):
             yield path

@@ -204,14 +204,15 @@ def test_a_task_without_a_limit_of_time_gets_a_finite_one(tmp_path: Path) -> Non
     assert load_problem(import_task(task, tmp_path / "problems").folder).about.timeout_s < 1e6
 
 
-def test_an_interrupted_import_can_be_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    task = write_task("openevolve", tmp_path / "task")
+@pytest.mark.parametrize("function", ["try_seed", "_draws_other_data"])
+def test_an_interrupted_import_can_be_repeated(function: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    task = write_task("llm4ad", tmp_path / "task")
 
-    def interrupt(folder: Path) -> None:
+    def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(importing, "try_seed", interrupt)
+        patch.setattr(importing, function, interrupt)
         with pytest.raises(KeyboardInterrupt):
             import_task(task, tmp_path / "problems")
     assert import_task(task, tmp_path / "problems", is_tried=False).folder.is_dir()
