@@ -239,7 +239,7 @@ def _read_next(task: Path, config: Mapping[str, Any]) -> ForeignTask:
     path, _, entry = str(evaluator["module"]).rpartition(":")
     local_path = versions.get("local_path") if isinstance(versions, dict) else None
     module, project = (_find_part(task, name) for name in (path, str(local_path or "")))
-    sources = {str(file.relative_to(task)): read_source(file) for file in sorted(task.glob(f"{project}/**/*.py"))}
+    sources = {str(file.relative_to(task)): read_source(file) for file in sorted((task / project).rglob("*.py"))}
     marked = [name for name, text in sources.items() if all(mark in text for mark in NEXT_MARKERS)]
     if not local_path or not marked:
         raise ProblemError(
@@ -271,8 +271,14 @@ def _find_part(task: Path, name: str) -> str:
 
 def _list_data(task: Path, dataset: Any) -> tuple[str, ...]:
     """Return the paths of the files with data, below the task."""
-    if not isinstance(dataset, dict):
+    if not isinstance(dataset, dict) or not any(dataset.get(name) for name in ("files", "path", "pattern")):
         return ()
+    if not (paths := _find_files(task, dataset)):
+        raise ProblemError(f"{task} has no data: dataset of config.yaml names no file in it")
+    return paths
+
+
+def _find_files(task: Path, dataset: Mapping[str, Any]) -> tuple[str, ...]:
     mode = dataset.get("mode", "files")
     if mode == "files":
         names = dataset.get("files")
@@ -286,7 +292,7 @@ def _list_data(task: Path, dataset: Any) -> tuple[str, ...]:
         paths = sorted((task / base).rglob(pattern) if is_deep else (task / base).glob(pattern))
     except (ValueError, NotImplementedError):
         raise ProblemError(f"{task}: {pattern} of config.yaml is not a pattern of files") from None
-    return tuple(str(path.relative_to(task)) for path in paths if path.is_file())
+    return tuple(str(path.relative_to(task)) for path in paths if path.is_file() and not path.is_symlink())
 
 
 def _read_ale_bench(task: Path, seed: Path | None, inputs: Path) -> ForeignTask:

@@ -405,11 +405,30 @@ DATASET = "{mode: directory, path: data/instances, recursive: false}"
         "{mode: directory, path: ../..}",
         "{mode: files, files: [/etc/passwd]}",
         "{mode: files, files: [data/none.json]}",
+        "{mode: files, files: data/instances/one.json}",
+        "{mode: glob, pattern: 'data/*.none'}",
     ],
 )
 def test_data_of_llm4ad_next_are_files_of_the_task(dataset: str, tmp_path: Path) -> None:
     with pytest.raises(ProblemError):
-        import_task(write_next(tmp_path / "weights", DATASET, dataset), tmp_path / "problems")
+        import_task(write_next(tmp_path / "weights", DATASET, dataset), tmp_path / "problems", is_tried=False)
+
+
+@pytest.mark.parametrize("dataset", ["{}", "{mode: files, files: []}", "none"])
+def test_a_task_of_llm4ad_next_may_have_no_data(dataset: str, tmp_path: Path) -> None:
+    task = write_next(tmp_path / "weights", DATASET, dataset)
+    evaluator = task / "weights_evaluator.py"
+    evaluator.write_text(evaluator.read_text().replace("Path(cfg.data_path).read_text()", "'[1, 2, 3, 4]'"))
+    made = import_task(task, tmp_path / "problems")
+    assert (made.trial.status, made.trial.score, made.trial.calls) == ("isolated", -0.75, 1)
+
+
+def test_a_folder_of_llm4ad_next_may_have_any_name_and_its_links_are_left_out(tmp_path: Path) -> None:
+    task = write_next(tmp_path / "weights", "local_path: weights_algorithm", "local_path: 'a[1]'")
+    (task / "weights_algorithm").rename(task / "a[1]")
+    (task / "data/instances/two.json").symlink_to("/etc/hostname")
+    made = import_task(task, tmp_path / "problems")
+    assert (made.trial.status, made.trial.calls) == ("isolated", 1)
 
 
 @pytest.mark.parametrize(("timeout", "limit_s"), [("20.0", 20.0), (".inf", 60.0), (".nan", 60.0), ("-1", 60.0)])
