@@ -30,8 +30,8 @@ known values belong to other data, so the scores compare ways of evaluation only
 of ours, because the placeholders of the tasks give no valid solution""",
     "HeuriGym": """HeuriGym, all folders of its repository. Its data were not at hand: the instances are small ones of ours in its
 formats, without costs of experts. The score is therefore the mean cost, and all tasks are imported with `direction: minimize`.
-That is wrong for `protein_sequence_design`, whose value is the percentage of agreement: change its `problem.yaml` to `maximize`, or
-import it with HeuriGym's data and `baseline.json`. The seeds are plain rules of ours""",
+That is wrong for `protein_sequence_design`, whose value is the percentage of agreement: change its `problem.yaml` to `maximize`,
+or import it with HeuriGym's data and `baseline.json`. The seeds are plain rules of ours""",
     "LLM4AD_Next": """LLM4AD_Next 1.1, the examples whose files could be had: two of its mathematical cases, and its TSP example on
 five instances of ours""",
     "LLM4AD": "LLM4AD 1.11, folder `llm4ad/task` of its package",
@@ -58,7 +58,7 @@ The evaluator of a task runs unchanged. The seed is scored with a stand-in and i
 - refused if a package or data are missing, if the program is not a function in Python, or if the seed has no score.
 
 The numbers of tasks are those in the repositories in November 2026, on a machine without a GPU and without packages that only
-single tasks need. The text above each table says which data are not those of the framework.
+single tasks need. The text above each table says which tasks and data are not those of the framework.
 
 {summary}
 

@@ -414,6 +414,31 @@ def test_data_of_llm4ad_next_are_files_of_the_task(dataset: str, tmp_path: Path)
         import_task(write_next(tmp_path / "weights", DATASET, dataset), tmp_path / "problems", is_tried=False)
 
 
+@pytest.mark.parametrize(
+    ("dataset", "values"),
+    [
+        ("{mode: files, files: [data/instances/one.json, data/deep/two.json]}", [-10.0, -14.0]),
+        ("{files: [weights/data/deep/two.json]}", [-14.0]),
+        ("{mode: directory, path: data}", [-14.0, -10.0]),
+        ("{mode: directory, path: weights/data/deep, recursive: false}", [-14.0]),
+        ("{mode: glob, path: data, pattern: 'inst*/*.json'}", [-10.0]),
+        ("{mode: glob, pattern: 'data/*/*.json'}", [-14.0, -10.0]),
+    ],
+)
+def test_a_project_has_a_score_for_each_file_with_data(dataset: str, values: list[float], tmp_path: Path) -> None:
+    task = write_next(tmp_path / "weights", DATASET, dataset)
+    (task / "data/deep").mkdir()
+    (task / "data/deep/two.json").write_text("[2, 3, 4, 5]")
+    evaluator = task / "weights_evaluator.py"
+    old, new = "loss(lambda values: json.loads(output))", "sum(json.loads(Path(cfg.data_path).read_text()))"
+    assert old in evaluator.read_text()
+    evaluator.write_text(evaluator.read_text().replace(old, new))
+    made = import_task(task, tmp_path / "problems", is_tried=False)
+    assert load_problem(made.folder).about.timeout_s == 20 * len(values)
+    result = oragent.evaluate(made.folder)
+    assert (result.score, result.metrics["by_instance"]) == (sum(values) / len(values), {"all": values})
+
+
 @pytest.mark.parametrize("dataset", ["{}", "{mode: files, files: []}", "none"])
 def test_a_task_of_llm4ad_next_may_have_no_data(dataset: str, tmp_path: Path) -> None:
     task = write_next(tmp_path / "weights", DATASET, dataset)
