@@ -119,8 +119,17 @@ def compare_rules(
     model = _with_definitions(milp, entries)
     rules = list(_check_rules(model, entries, deadline))
     stated = {form for entry in entries for form in _forms(entry.terms, RELATIONS.get(entry.relation), entry.rhs)}
-    rules += _row_rules(milp, plain, columns, stated, deadline)
+    rules += _row_rules(milp, plain, _list_used(entries) & set(columns), stated, deadline)
     return tuple(rules)
+
+
+def _list_used(entries: Sequence[CheckRow]) -> set[str]:
+    """Return the columns in any entry, also in its cases."""
+    used: set[str] = set()
+    for entry in entries:
+        used.update((name for name, value in entry.terms.items() if value), *entry.products)
+        used |= _list_used([row for case in entry.cases for row in case])
+    return used
 
 
 def _with_definitions(milp: IndexedModel, entries: Sequence[CheckRow]) -> IndexedModel:
@@ -190,7 +199,11 @@ def _row_rules(
     stated: Collection[tuple[object, ...]],
     deadline: float,
 ) -> Iterator[RuleComparison]:
-    """Yield the rows of the model that the checks do not state, if all of their columns are known to the checks."""
+    """Yield the rows of the model that the checks do not state, if the checks use all of their columns.
+
+    A column that no check uses, such as the case of an alternative, is free in the checks. A row with it can then be
+    violated without limit, although it only serves to express a rule of the checks.
+    """
     solved = 0
     every: list[Row | QuadraticRow[str]] = [*milp.row_records, *milp.named_features.quadratic_rows]
     for row in every:

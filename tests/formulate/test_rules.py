@@ -554,3 +554,26 @@ def test_rules_are_compared_without_the_aim_of_the_checker(relation: str) -> Non
         found = [compare_rules(model(ROWS), [*entries, aim], {"x", "y"}, 20.0) for aim in (linear, squares)]
         assert found[0] == found[1]
         assert {rule.outcome for rule in found[0]} >= {RuleOutcome.HOLDS}
+
+
+def test_rows_with_a_choice_that_no_check_uses_are_not_called_added() -> None:
+    """Two tasks of three hours on one machine: a column of the model alone says which comes first."""
+    tasks = (Variable("x", 0, 9), Variable("y", 0, 9), Variable("first", 0, 1, INTEGER))
+    order = (
+        Row("before", {"x": 1, "y": -1, "first": 20}, Relation.AT_MOST, 17),
+        Row("after", {"y": 1, "x": -1, "first": -20}, Relation.AT_MOST, -3),
+    )
+    limit = Row("early", {"x": 1}, Relation.AT_MOST, 7)
+    milp = IndexedModel.from_records(tasks, (*order, limit), Objective({"x": 1, "y": 1}), Sense.MINIMIZE)
+    cases = tuple((row("apart", terms, "<=", -3),) for terms in ({"x": 1, "y": -1}, {"y": 1, "x": -1}))
+    checks = [
+        CheckRow("apart", {}, "any", 0.0, "one at a time", cases=cases),
+        row("soon", {"x": 1, "y": 1}, "minimize", 0),
+    ]
+    found = {rule.name: rule.outcome for rule in compare_rules(milp, checks, {"x", "y", "first"}, 20.0)}
+    assert {name: found[name] for name in ("before", "after", "apart")} == {
+        "before": RuleOutcome.NOT_COMPARED,
+        "after": RuleOutcome.NOT_COMPARED,
+        "apart": RuleOutcome.HOLDS,
+    }
+    assert found["early"] is RuleOutcome.ADDED
