@@ -63,7 +63,7 @@ def work_parameter(source: str) -> ProgramParameter | None:
     return next((parameter for parameter in read_parameters(source).parameters if parameter.is_work), None)
 
 
-async def calibrate(measure: Measure, source: str, limit_s: float, planned: int) -> Calibration:
+async def calibrate(measure: Measure, source: str, limit_s: float, planned: int, most: int = MAX_VALUES) -> Calibration:
     """Set the work parameter of a program so that it takes `SHARE` of its time limit when it is scored.
 
     Args:
@@ -71,6 +71,7 @@ async def calibrate(measure: Measure, source: str, limit_s: float, planned: int)
         source: Text of the program.
         limit_s: CPU seconds that all calls of the function may take in a scored evaluation.
         planned: Number of instances of a scored evaluation.
+        most: Maximum number of runs.
 
     Returns:
         The program with the value; unchanged if it declares no work, fails, or its time is unknown.
@@ -80,7 +81,7 @@ async def calibrate(measure: Measure, source: str, limit_s: float, planned: int)
         return Calibration(source)
     points: list[_Point] = []
     value = parameter.value
-    for _ in range(MAX_VALUES):
+    for _ in range(most):
         result = await measure(write_values(source, {parameter.name: value}))
         point = _read_point(value, result, planned)
         if point is None:

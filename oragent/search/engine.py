@@ -346,12 +346,14 @@ class Engine:
         return self._commit_round(0, run)
 
     def _note_seed(self, seed: Evaluation) -> None:
-        """Take limits from the evaluation of the seed.
+        """Take limits from the evaluation of the seed, and how busy the machine is.
 
         Raises:
             ProblemError: The budget bounds the work, and the evaluator reports none.
         """
         self._context.scoring.take_limits(seed)
+        if seed.cpu_s > 0 and seed.wall_s > 0:
+            self._context.core_share = min(seed.cpu_s / seed.wall_s, 1.0)
         self._context.seed_work = self._budget.evaluation_work = read_work(seed.metrics) or 0.0
         if self._budget.bounds.work is not None and not self._context.seed_work:
             name = self._folder.problem.name

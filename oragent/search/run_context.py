@@ -129,6 +129,8 @@ class RunContext:
     spent: Spent = field(default_factory=Spent)
     # Units of work of the seed heuristic; 0 if its evaluator reports none.
     seed_work: float = 0.0
+    # CPU seconds per second of the clock in the evaluation of the seed, at most 1; less on a busy machine.
+    core_share: float = 1.0
     # Hints of the user, each with its first round.
     hints: list[tuple[int, str]] = field(default_factory=list)
     # Function that may replace a model by answers of the user.

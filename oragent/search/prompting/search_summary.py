@@ -2,6 +2,7 @@
 
 import difflib
 import hashlib
+import math
 import sys
 from collections.abc import Sequence
 
@@ -166,6 +167,12 @@ def clock_s_left(run: RoundContext) -> float | None:
     if bound_s is None:
         return None
     return max(bound_s - max((record.elapsed_s for record in run.history), default=0.0), 0.0)
+
+
+def clock_cpu_s_left(run: RoundContext) -> float:
+    """Return the CPU seconds that a program gets until the end of the clock, as busy as the machine is."""
+    clock_s = clock_s_left(run)
+    return math.inf if clock_s is None else clock_s * run.context.core_share
 
 
 def set_title(run: RoundContext, source: str, title: str) -> None:

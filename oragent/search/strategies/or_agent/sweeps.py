@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from oragent._base.errors import CandidateError, ConfigError
 from oragent.programs.parameters import ProgramParameter, read_parameters
-from oragent.search.calibration import Calibration, calibrate, fill_limit, work_parameter
+from oragent.search.calibration import MAX_VALUES, Calibration, calibrate, fill_limit, work_parameter
 from oragent.search.candidate import Elite
 from oragent.search.coarse_times import describe_seconds, round_down
 from oragent.search.experiments import (
@@ -27,7 +27,7 @@ from oragent.search.experiments import (
     scale_seconds,
 )
 from oragent.search.prompting.prompt_templates import INSTANCES, TOTAL
-from oragent.search.prompting.search_summary import best_elites, clock_s_left
+from oragent.search.prompting.search_summary import best_elites, clock_cpu_s_left
 from oragent.search.round_context import RoundContext
 
 # Maximum share of the function's time limit for a setting of a sweep.
@@ -36,8 +36,8 @@ NEARLY = 0.95
 MAX_SETTINGS = 12
 # Share of the remaining CPU seconds for experiments that a sweep may use, if that is more than `CPU_S`.
 SWEEP_SHARE = 0.5
-# Maximum share of the seconds of the clock for the CPU seconds of a sweep.
-CLOCK_SHARE = 0.1
+# Maximum shares of the CPU seconds until the end of the clock for a sweep, and for the calibration of a program.
+CLOCK_SHARE, CALIBRATION_SHARE = 0.1, 0.25
 # Maximum number of practice instances of each size that a reply may ask for.
 MAX_INSTANCES = 64
 # Word of a sweep that asks for a number of practice instances of each size.
@@ -95,9 +95,9 @@ def fill_again(row: SweepRow, work: ProgramParameter | None, refit: Refit | None
 
 def _sweep_limit(run: RoundContext) -> float:
     """Return the maximum CPU seconds of a sweep, by those that remain for experiments and by the clock."""
-    cpu_s, clock_s = run.experiments.cpu_s_left, clock_s_left(run)
+    cpu_s = run.experiments.cpu_s_left
     limit_s = CPU_S if math.isinf(cpu_s) else max(CPU_S, SWEEP_SHARE * cpu_s)
-    return limit_s if clock_s is None else max(min(limit_s, CLOCK_SHARE * clock_s), MIN_S)
+    return max(min(limit_s, CLOCK_SHARE * clock_cpu_s_left(run)), MIN_S)
 
 
 def list_numbers(run: RoundContext, source: str) -> list[str]:
@@ -172,6 +172,11 @@ async def calibrate_work(run: RoundContext, source: str) -> Calibration:
     is_possible = run.experiments.instances.mode == PRACTICE and limit_s is not None and planned is not None
     if not is_possible or work_parameter(source) is None or run.experiments.cpu_s_left < MIN_S:
         return Calibration(source)
+    runs = min(CALIBRATION_SHARE * clock_cpu_s_left(run) / limit_s, MAX_VALUES) if limit_s else MAX_VALUES
+    if runs < 1:
+        return Calibration(
+            source, "Too little time is left on the clock to set the work: the program is scored as it is."
+        )
 
     practice = run.experiments.instances
     sizes = practice.sizes or run.problem.about.sizes.get("val", ())
@@ -183,7 +188,7 @@ async def calibrate_work(run: RoundContext, source: str) -> Calibration:
         return await run.experiments.probe_train(text, subset)
 
     try:
-        return await calibrate(measure, source, limit_s or 0.0, planned or 0)
+        return await calibrate(measure, source, limit_s or 0.0, planned or 0, int(runs))
     except (ConfigError, CandidateError):
         # No CPU seconds are left.
         return Calibration(source)
