@@ -118,7 +118,8 @@ def score_files(evaluator: ModuleType, task: Path, run: RunOnFiles, mode: str) -
         is_valid, reason, cost = _score_output(evaluator, verify, paths, name, run)
         if is_valid:
             costs[name] = float(cost)
-        problem = problem or f"{name}: {reason}"
+        else:
+            problem = problem or f"{name}: {reason}"
     if not costs or (len(costs) < len(groups) and not has_experts):
         raise CandidateError(one_line(f"the solution is not valid: {problem}", MAX_MESSAGE), Status.INVALID)
     mean = sum(costs.values()) / len(costs)

@@ -96,6 +96,12 @@ def test_a_task_of_heurigym_has_the_mean_cost_without_experts(heurigym: Path, tm
     assert oragent.evaluate(made.folder, mode="test").score == compute_loss([1, 1, 9], np.ones(3))
     wrong = SOLVER.replace("np.ones(len(values))", "-np.ones(len(values))")
     assert oragent.evaluate(made.folder, wrong).score is None
+    partly = SOLVER.replace("np.ones(len(values))", "np.ones(len(values)) * (1 if values[0] == 1 else -1)")
+    failed = oragent.evaluate(made.folder, partly)
+    assert failed.score is None
+    # The instance whose solution is not valid is named, not the first one.
+    assert "two:" in failed.message
+    assert "one:" not in failed.message
 
 
 def test_a_task_of_heurigym_without_a_program_needs_one(heurigym: Path, tmp_path: Path) -> None:
