@@ -41,6 +41,18 @@ def test_the_cpu_seconds_until_the_end_are_those_that_a_busy_machine_gives(
     assert sweeps._sweep_limit(run) == pytest.approx(max(min(CPU_S, CLOCK_SHARE * left), MIN_S))
 
 
+@pytest.mark.parametrize("seconds", [None, 360.0])
+@pytest.mark.parametrize("cpu_s", [math.inf, 50.0])
+def test_a_prompt_says_what_a_sweep_costs_of_the_clock_and_of_its_own_seconds(
+    seconds: float | None, cpu_s: float
+) -> None:
+    run = make_run(seconds, 60.0, 1.0)
+    run.experiments.cpu_s_left = cpu_s
+    told = sweeps.sweep_seconds(run)
+    assert ("clock" in told) == (seconds is not None)
+    assert ("50 CPU seconds" in told) == (cpu_s == 50.0)
+
+
 @pytest.mark.parametrize(("core_share", "runs"), [(1.0, 5), (0.25, 3), (0.1, 1), (0.05, 0)])
 def test_a_calibration_takes_no_more_runs_than_the_clock_allows(
     core_share: float, runs: int, monkeypatch: pytest.MonkeyPatch

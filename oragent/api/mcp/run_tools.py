@@ -284,7 +284,9 @@ async def _continue_run(workplace: Workplace, run: str, evaluations: int) -> Age
 
 def _check_room(workplace: Workplace) -> None:
     if sum(agent_run.is_open for agent_run in workplace.runs.values()) >= MAX_RUNS:
-        raise ConfigError(f"{MAX_RUNS} runs are open already: make the final report of one of them first")
+        raise ConfigError(
+            f"{MAX_RUNS} runs are open already: stop one of them (run_stop) or make its final report first"
+        )
 
 
 def _find_record(data: RunData, name: str) -> Committed:

@@ -27,7 +27,7 @@ from oragent.search.experiments import (
     scale_seconds,
 )
 from oragent.search.prompting.prompt_templates import INSTANCES, TOTAL
-from oragent.search.prompting.search_summary import best_elites, clock_cpu_s_left
+from oragent.search.prompting.search_summary import best_elites, clock_cpu_s_left, clock_s_left
 from oragent.search.round_context import RoundContext
 
 # Maximum share of the function's time limit for a setting of a sweep.
@@ -266,8 +266,10 @@ def experiment_words(run: RoundContext) -> str:
 
 
 def sweep_seconds(run: RoundContext) -> str:
-    """Describe the remaining CPU seconds for sweeps; empty if they are unlimited."""
-    remaining = run.experiments.cpu_s_left
+    """Describe what a sweep costs of the clock and of the CPU seconds for sweeps; empty if both are unlimited."""
+    remaining, clock = run.experiments.cpu_s_left, ""
+    if clock_s_left(run) is not None:
+        clock = ", but up to a third of the time that is left on the clock"
     if math.isinf(remaining):
-        return ""
-    return f" (at least {round_down(remaining):g} CPU seconds are left for it)"
+        return clock
+    return f"{clock} (at least {round_down(remaining):g} CPU seconds are left for it)"
