@@ -26,8 +26,9 @@ def round_down(value: float) -> float:
     if not value > 0 or not math.isfinite(value):
         return 0.0
     power = 10.0 ** math.floor(math.log10(value))
-    # Logarithms are inexact at powers of ten.
-    return float(f"{max((step * power for step in STEPS if step * power <= value), default=power):.3g}")
+    # Logarithms are inexact at powers of ten, and 1.5 * 0.1 is above 0.15.
+    steps = (float(f"{step * power:.3g}") for step in STEPS)
+    return max((step for step in steps if step <= value), default=float(f"{power:.3g}"))
 
 
 def describe_seconds(seconds: float) -> str:

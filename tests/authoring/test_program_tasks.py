@@ -12,8 +12,14 @@ from oragent.authoring.importing import import_suite, import_task
 from oragent.evaluation.problem import load_problem
 from oragent.harness.program_tasks import read_score
 
+# Start of a program of Python that a shell starts too, as a `#!` cannot name a path with spaces.
+HEAD = """#!/bin/sh
+''':'
+exec "{python}" "$0" "$@"
+'''
+"""
 # Scores the distance of a sum to that of the numbers.
-BATCH = """#!{python}
+BATCH = """
 import sys
 numbers = [int(word) for word in open(sys.argv[1]).read().split()]
 words = open(sys.argv[2]).read().split()
@@ -25,7 +31,7 @@ print("a remark", file=sys.stderr)
 print("Score =", max(0, 1000 - abs(int(words[0]) - sum(numbers))), file=sys.stderr)
 """
 # Answers guesses of a secret number with its side. The score is 100 less the number of guesses.
-REACTIVE = """#!{python}
+REACTIVE = """
 import subprocess, sys
 high, secret = map(int, input().split())
 child = subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
@@ -52,7 +58,7 @@ child.stdin.close()
 child.wait()
 print("Score =", 100 - count, file=sys.stderr)
 """
-GEN = """#!{python}
+GEN = """
 import sys
 for number, seed in enumerate(open(sys.argv[1]).read().split()):
     open(f"in/{{number:04d}}.txt", "w").write({text})
@@ -83,7 +89,7 @@ def write_problem(folder: Path, kind: str, program: str | None = None, score_typ
     text = "f'{seed} {int(seed) + 1}\\n'" if kind == "batch" else "f'63 {seed}\\n'"
     scripts = {"tester": BATCH if kind == "batch" else REACTIVE, "gen": GEN}
     for name, script in scripts.items():
-        (tools / name).write_text(script.format(python=sys.executable, text=text))
+        (tools / name).write_text((HEAD + script).format(python=sys.executable, text=text))
         (tools / name).chmod(0o755)
     (tools / "deps").mkdir()
     (tools / "deps" / "large.rlib").write_text("x")

@@ -568,6 +568,8 @@ def test_rows_with_a_choice_that_no_check_uses_are_not_called_added() -> None:
     cases = tuple((row("apart", terms, "<=", -3),) for terms in ({"x": 1, "y": -1}, {"y": 1, "x": -1}))
     checks = [
         CheckRow("apart", {}, "any", 0.0, "one at a time", cases=cases),
+        *(row(f"{name} from 0", {name: 1}, ">=", 0) for name in "xy"),
+        *(row(f"{name} to 9", {name: 1}, "<=", 9) for name in "xy"),
         row("soon", {"x": 1, "y": 1}, "minimize", 0),
     ]
     found = {rule.name: rule.outcome for rule in compare_rules(milp, checks, {"x", "y", "first"}, 20.0)}

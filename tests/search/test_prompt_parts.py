@@ -5,7 +5,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from oragent._base.budget import Budget, Spent
@@ -45,6 +45,7 @@ from tests.search.test_strategy_parts import record
 
 
 @given(st.floats(1e-6, 1e6))
+@example(0.15)
 def test_coarse_numbers_are_the_nearest_step_or_the_one_below(value: float) -> None:
     grid = sorted({float(f"{step * 10.0**power:.3g}") for step in STEPS for power in range(-7, 7)})
     assert round_down(value) == max(step for step in grid if step <= value * (1 + 1e-12))
