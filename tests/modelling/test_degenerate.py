@@ -253,3 +253,16 @@ def test_figures_of_a_solution_are_those_of_the_model_and_not_of_one_basis(model
         if name in found.bound_ranges:
             check_range(model, sides[0], place, ends[0], value, found.bound_ranges[name])
         check_range(model, "cost", place, value, model.cost[place], found.cost_ranges[name])
+
+
+def test_a_free_variable_outside_the_basis_does_not_hide_that_duals_differ() -> None:
+    free = np.full(2, np.inf)
+    same = np.ones((2, 2))
+    relations, rhs = np.array([1, -1]), np.full(2, 3.0)
+    model = Plain(1, np.ones(2), -free, free, same, relations, rhs, np.zeros(2, dtype=bool)).model()
+    solution = solve(model)
+    # One variable is 3 and the other 0, so two of them are between their limits, as many as there are rows.
+    assert sorted(solution.values.values()) == pytest.approx([0.0, 3.0])
+    assert set(solution.sensitivity.several_duals) == set(model.flat_row_names)
+    assert not solution.sensitivity.rhs_ranges
+    assert [member.uniqueness for member in ModelSession(model).ask("binding").members] == ["not unique"] * 2

@@ -70,8 +70,13 @@ class OptimalFace:
 
     @property
     def is_nondegenerate(self) -> bool:
-        """Return True if as many values and rows are between their limits as a basis has members."""
-        between = np.count_nonzero(~(self.at_low | self.at_high))
+        """Return True if as many values and rows are between their limits as a basis has members.
+
+        Then the duals of a basis are unique. A free variable at 0 does not count, because it may be outside the basis.
+        """
+        is_free = np.isinf(self.arrays.low) & np.isinf(self.arrays.high)
+        is_outside = is_free & (np.abs(self.point) <= AT_LIMIT)
+        between = np.count_nonzero(~(self.at_low | self.at_high | is_outside))
         rows = np.count_nonzero(~(self._row_at_low | self._row_at_high))
         return bool(between + rows == len(self.arrays.row_low))
 
