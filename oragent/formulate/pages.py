@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -95,7 +96,7 @@ def render_page(request: FormulationRequest, outcome: FormulationEnd) -> str:
             notes=request.problem.notes,
             mathematics=Markup(to_mathml(milp)) if small and milp is not None else None,
             program=clip_text(result.program)[0],
-            rows=list(_row_lines(milp, solution))[:MAX_ROWS] if milp is not None and solution is not None else [],
+            rows=list(islice(_row_lines(milp, solution), MAX_ROWS)) if milp and solution else [],
             changes=list(_attempt_changes(result)),
             tried=any(item["holds"] is not None for item in result.metamorphic),
             pool=[(item, clip_text(item.text, 60)[0], item.time - result.pool[0].time) for item in result.pool],
@@ -132,15 +133,15 @@ def _attempt_changes(result: FormulationResult) -> Iterator[tuple[Mapping[str, A
 def _row_lines(milp: IndexedModel, solution: Solution) -> Iterator[dict[str, str]]:
     """Yield the rows of the model with all figures as text."""
     for row in milp.row_records:
-        has = row.name in solution.activities
+        has, dual = row.name in solution.activities, _dual_text(milp, solution, row)
         yield {
             "name": row.name,
             "activity": figure(solution.activities[row.name]) if has else "–",
             "relation": str(row.relation),
             "rhs": figure(row.rhs),
             "slack": figure(solution.slacks[row.name]) if has else "–",
-            "dual": _dual_text(milp, solution, row),
-            "range": "–" if _dual_text(milp, solution, row) == "–" else _range_text(solution.ranges.get(row.name)),
+            "dual": dual,
+            "range": "–" if dual == "–" else _range_text(solution.ranges.get(row.name)),
             "sentence": row.meaning,
         }
 
@@ -155,6 +156,8 @@ def _dual_text(milp: IndexedModel, solution: Solution, row: Row) -> str:
 
 
 def _range_text(interval: ValueRange | None) -> str:
-    if interval is None or (math.isinf(interval.low) and math.isinf(interval.high)):
+    if interval is None:
         return "–"
+    if math.isinf(interval.low) and math.isinf(interval.high):
+        return "any"
     return f"{figure(interval.low)} to {figure(interval.high)}"

@@ -1,5 +1,6 @@
 """What the page of a formulation is filled with, against the result that it shows."""
 
+import math
 import re
 from dataclasses import replace
 from types import SimpleNamespace
@@ -16,9 +17,10 @@ from oragent.formulate.pages import mark_sentences, render_page
 from oragent.formulate.problem import ProblemText
 from oragent.formulate.prompting import PoolEntry
 from oragent.formulate.rules import RuleComparison, RuleOutcome
+from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.intervals import PlanInterval, TimeExpression
-from oragent.modelling.data.model_records import Row, Variable
-from oragent.modelling.data.model_values import Relation, VariableKind
+from oragent.modelling.data.model_records import Objective, Row, Variable
+from oragent.modelling.data.model_values import Relation, Sense, VariableKind
 from oragent.modelling.data.solution import Solution, SolveStatus
 from oragent.modelling.files.solution_json import solution_dict
 from tests.formulate.results import BAKERY, ROWS, STORY, checks_of, result_of
@@ -117,6 +119,12 @@ def test_rows_have_their_figures_and_duals_only_where_these_exist(monkeypatch: p
         assert all((filled[name]["dual"] != "–") is has_duals for name in ("oven", "flour", "dough"))
         assert all((filled[name]["range"] == "–") or filled[name]["dual"] != "–" for name in filled)
         assert any(filled[name]["range"] != "–" for name in filled) is has_duals
+    # Two rows share the price of x, and the price of y holds at any right-hand side.
+    free = (Variable("x", -math.inf), Variable("y", -math.inf))
+    rows = tuple(Row(name, {column: 1.0}, Relation.AT_LEAST, 3.0) for name, column in zip("abc", "xxy", strict=True))
+    milp = IndexedModel.from_records(free, rows, Objective({"x": 1.0, "y": 2.0}), Sense.MINIMIZE)
+    filled = {row["name"]: (row["dual"], row["range"]) for row in fill(monkeypatch, result_of(milp))["rows"]}
+    assert filled == {"a": ("not unique", "–"), "b": ("not unique", "–"), "c": ("+2", "any")}
     # A point without activities, such as one of another solver.
     solution = Solution(SolveStatus.FEASIBLE, objective=39.0, values={"x": 3.0, "y": 6.0})
     lines = list(pages._row_lines(BAKERY, solution))
