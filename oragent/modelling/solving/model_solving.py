@@ -26,7 +26,7 @@ from oragent.modelling.solving.optimal_face import OptimalFace
 
 # Maximum number of nonzero coefficients at which duals of a degenerate optimum are checked to be unique, and maximum
 # product of it and the number of rows and variables at which all ranges are computed.
-MAX_CHECKED, MAX_RANGED = 20_000, 20_000
+MAX_CHECKED, MAX_RANGED = 20_000, 400_000
 # Model that warm interpreters solve in advance.
 WARM_UP = IndexedModel.from_records(
     (Variable("x", 0, 5, VariableKind.INTEGER), Variable("y", 0, 5)),
