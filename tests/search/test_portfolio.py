@@ -40,7 +40,6 @@ def test_all_begin_and_the_better_half_goes_on(begun) -> None:
     assert sorted(first) == [1, 2, 3]
     sizes = [len(first[stage]) for stage in (1, 2, 3)]
     assert sizes == sorted(sizes, reverse=True)
-    assert sizes[-1] < 4  # some member is worse beyond the noise
     assert set(first[2]) <= set(first[1])
     assert played[-1] in first[3]
 
