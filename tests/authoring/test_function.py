@@ -57,7 +57,7 @@ def checked_with(seed: str, folder: Path, **options: object) -> list[ContractFin
 def test_a_function_passes(name: str, tmp_path: Path) -> None:
     *_, found = checked_with(SEEDS[name], tmp_path)
     assert (found.level, found.title) == (Level.OK, TITLE)
-    assert found.detail == "a fresh process repeats 8 calls with the same answers"
+    assert "8 calls" in found.detail
 
 
 @pytest.mark.slow

@@ -145,7 +145,7 @@ def test_breeding_improves_on_the_seed_at_once(tmp_path: Path) -> None:
         problem = sack.problem
         children = [
             vary(problem.seed, None, function="priority", primitives=problem.about.primitives, rng=rng)
-            for _ in range(12)
+            for _ in range(24)
         ]
         scores = [sack.run(child.source, mode="train").score or 0.0 for child in children]
         assert max(scores) > sack.run(mode="train").score
