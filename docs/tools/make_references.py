@@ -75,6 +75,7 @@ KNAPSACK_EFFORT = f"at most {solvers.KNAPSACK_SECONDS:g} s of branch and cut"
 PATTERN_EFFORT = "column generation to its end"
 LOCAL = "greedy placement and moves of single capacitors to a local optimum"
 
+ARRIVALS = Recipe("lower bound", "total size over capacity", "", bpp.weibull_stream, solvers.volume_bound)
 RECIPES = {
     "tsp_constructive": tours(partial(tsp.stream, tsp.CONSTRUCTIVE_STREAM)),
     "tsp_aco": tours(partial(tsp.stream, tsp.ACO_STREAM)),
@@ -83,7 +84,8 @@ RECIPES = {
     "op_aco": Recipe("best known", PYVRP, PRIZE_EFFORT, op.stream, solvers.longest_prize, (200,)),
     "mkp_aco": Recipe("upper bound", HIGHS, KNAPSACK_EFFORT, mkp.stream, solvers.richest_knapsack),
     "bpp_offline_aco": Recipe("lower bound", HIGHS, PATTERN_EFFORT, bpp.uniform_stream, solvers.fewest_bins),
-    "bpp_online": Recipe("lower bound", "total size over capacity", "", bpp.weibull_stream, solvers.volume_bound),
+    "bpp_online": ARRIVALS,
+    "bpp_online_informed": ARRIVALS,
     "dpp_ga": Recipe("best known", LOCAL, "", placements, solvers.least_impedance),
     "tsp_pomo": tours(TORCH_TOURS),
     "tsp_lehd": tours(TORCH_TOURS, LEHD_COUNT),
