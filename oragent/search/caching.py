@@ -30,7 +30,7 @@ LASTING = (Status.OK, Status.INVALID, Status.ERROR, Status.SCREENED)
 # Folders of the root whose files are part of the conditions. Files are compared by size and time.
 DATA = ("checkpoints", "data")
 # Parts of this package that evaluators import.
-PARTS = ("_base", "programs", "sandbox/isolation", "harness", "domains", "solvers")
+PARTS = ("_base", "programs", "sandbox", "harness", "domains", "solvers")
 # Largest size of a stored evaluation.
 MAX_BYTES = 1_000_000
 
