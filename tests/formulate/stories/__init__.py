@@ -21,11 +21,11 @@ class Story:
 
     Attributes:
         files: Content by name of file.
-        truth: Returns the optimum; None if no plan exists.
+        truth: Returns the optimum, of each aim in order if there are several; None if no plan exists.
     """
 
     name: str
-    truth: Callable[[], float | None]
+    truth: Callable[[], float | tuple[float, ...] | None]
     files: Mapping[str, bytes] = field(default_factory=dict)
 
     def data(self) -> dict[str, Any]:
@@ -245,8 +245,8 @@ TUTORS = {
 }
 
 
-def tutors_truth() -> float:
-    """Most wishes among the plans with the most courses."""
+def tutors_truth() -> tuple[float, ...]:
+    """Most courses, and the most wishes among the plans with so many."""
     best = (0, 0)
     people, courses = list(TUTORS["hours"]), list(TUTORS["length"])
     for plan in itertools.product([*people, None], repeat=len(courses)):
@@ -255,7 +255,7 @@ def tutors_truth() -> float:
         fits = all(load[person] <= TUTORS["hours"][person] for person in people)
         if fits and all(TUTORS["wishes"][c][p] > 0 for c, p in chosen.items()):
             best = max(best, (len(chosen), sum(TUTORS["wishes"][c][p] for c, p in chosen.items())))
-    return float(best[1])
+    return best
 
 
 TARIFFS = {
