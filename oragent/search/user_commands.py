@@ -20,6 +20,7 @@ from oragent._base.errors import ConfigError, StoreError
 from oragent._base.files import make_plain_folder, read_start, replace_file
 from oragent._base.protocol import storable_text
 from oragent._base.safe_load import parse_json
+from oragent.evaluation.capabilities import read_work
 from oragent.llm.model import Model, Reply, Request
 from oragent.search.archive import Archive
 from oragent.search.store import Store, is_running
@@ -233,7 +234,7 @@ def post_act(folder: Path, act: str, value: str = "") -> str:
     """Write an action for the present or next engine of a run folder, and return a message for the user.
 
     Raises:
-        ConfigError: The action is invalid, or names an unknown candidate.
+        ConfigError: The action is invalid, names an unknown candidate, or bounds work that no evaluation reports.
         StoreError: The folder is not that of a run, or it cannot be written.
     """
     if not (folder / "run.db").is_file():
@@ -241,6 +242,8 @@ def post_act(folder: Path, act: str, value: str = "") -> str:
     checked = check_act(act, value)
     if act in ("pin", "ban") and checked.value:
         _expect_candidate(folder, checked.value)
+    if act == "budget" and change_budget(Budget(), checked.value).work is not None:
+        _expect_work(folder)
     directory = folder / FOLDER
     write_message(directory, f"{time.time_ns():020d}.json", {"act": checked.act, "value": checked.value})
     # A round that waits for a user does not end by itself.
@@ -258,6 +261,16 @@ def _expect_candidate(folder: Path, name: str) -> None:
     if name not in ids:
         hint = f"round {number} has {', '.join(ids[:8])}" if ids else f"no round {number} is committed"
         raise ConfigError(f"no candidate {name} in this run: {hint}")
+
+
+def _expect_work(folder: Path) -> None:
+    """Raise ConfigError unless the evaluation of a run's seed heuristic has reported work."""
+    with Store(folder / "run.db", readonly=True) as store:
+        seed = next(iter(store.records(0)), None)
+    if seed is None:
+        raise ConfigError("budget work: the run has no score of its seed heuristic yet; repeat the command when it has")
+    if not read_work(seed.candidate.evaluation.metrics):
+        raise ConfigError("budget work: the run's evaluator reports no work by harness.work; bound evaluations instead")
 
 
 def list_waiting_acts(folder: Path) -> list[Act]:

@@ -19,7 +19,7 @@ from oragent.search.folder import RunFolder, reopen
 from oragent.search.round_context import RoundContext
 from oragent.search.store import Store
 from oragent.search.strategies import choose_strategy
-from oragent.search.user_commands import change_budget
+from oragent.search.user_commands import change_budget, list_waiting_acts, post_act
 from tests.search.test_engine import climb, history, scored
 from tests.search.test_purity_checks import records, search
 
@@ -129,6 +129,21 @@ def test_an_evaluator_without_work_cannot_have_such_a_budget(begun, units: objec
         run(begun("budget.work=100", *SETTINGS), idle)
     assert "\n" not in str(refused.value)
     assert run(begun("budget.evaluations=3", *SETTINGS), idle).complete
+
+
+def test_a_bound_on_work_can_be_set_later_only_where_the_seed_has_reported_work(begun) -> None:
+    idle, busy, new = (begun("budget.evaluations=3", *SETTINGS) for _ in range(3))
+    run(idle, scored)
+    run(busy)
+    Store(new.database).close()
+    for folder in (idle, new):
+        with pytest.raises(ConfigError) as refused:
+            post_act(folder.path, "budget", "evaluations=9 work=100")
+        assert "\n" not in str(refused.value)
+        assert not list_waiting_acts(folder.path)
+        post_act(folder.path, "budget", "evaluations=9")
+    post_act(busy.path, "budget", "work=1000")
+    assert [act.value for act in list_waiting_acts(busy.path)] == ["work=1000"]
 
 
 def test_both_bounds_hold_and_the_first_one_ends_the_run(begun) -> None:
