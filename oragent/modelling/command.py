@@ -140,8 +140,9 @@ def _variable_tables(model: IndexedModel, solution: Solution, width: int) -> lis
 
 
 def _row_tables(model: IndexedModel, solution: Solution, width: int) -> list[Table]:
-    heads = ("row", "left side", "", "right side", "slack", *_price_heads(solution, "dual"), "holds from to")
     sources = _sensitivities(solution)
+    ranges = _head_of(sources[-1], "holds from to") if sources else ""
+    heads = ("row", "left side", "", "right side", "slack", *_price_heads(solution, "dual"), ranges)
     names = model.flat_row_names
     # Binding rows come first.
     order = np.argsort([solution.slacks[name] > 1e-6 for name in names], kind="stable")
@@ -160,10 +161,15 @@ def _sensitivities(solution: Solution) -> list[Sensitivity]:
     return [source for source in (solution.sensitivity, solution.relaxation) if source is not None]
 
 
+def _head_of(source: Sensitivity, what: str) -> str:
+    """Return the head of a column of figures, with the linear programme to which they belong."""
+    programmes = {Source.LP: "", Source.FIXED: ", integers fixed", Source.RELAXATION: ", relaxed"}
+    return what + programmes[source.source]
+
+
 def _price_heads(solution: Solution, what: str) -> list[str]:
-    names = {Source.LP: what, Source.FIXED: f"{what}, integers fixed", Source.RELAXATION: f"{what}, relaxed"}
     return [
-        names[source.source] + (", perhaps not unique" if source.several_duals is None else "")
+        _head_of(source, what) + (", perhaps not unique" if source.several_duals is None else "")
         for source in _sensitivities(solution)
     ]
 

@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
+from rich.table import Table
 
 from oragent._base.errors import ModellingError
-from oragent.modelling.command import SHOWN_ROWS, SolveFileRequest, solve_file
+from oragent.modelling.command import SHOWN_ROWS, SolveFileRequest, print_solution, solve_file
 from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.model_records import Objective, Row, Variable
+from oragent.modelling.data.model_values import VariableKind
 from oragent.modelling.data.solution import SolveStatus
 from oragent.modelling.files.model_files import read_point, write
 from oragent.modelling.operations.outcomes import Outcome, SolveLimits, compare_outcomes, solution_outcome
@@ -107,6 +109,48 @@ def test_an_integer_model_shows_both_duals(tmp_path: Path) -> None:
     assert "735 units of digestive medicine (minimize)" in text
     assert "relaxed" in text
     assert "+16.66666667" in text
+
+
+class TableRecorder(Console):
+    """A console that keeps the columns of printed tables by their heads."""
+
+    def __init__(self) -> None:
+        super().__init__(file=io.StringIO(), width=200)
+        self.columns: dict[str, list[str]] = {}
+
+    def print(self, *objects, **options) -> None:
+        for table in objects:
+            if isinstance(table, Table):
+                self.columns |= {str(column.header): list(map(str, column.cells)) for column in table.columns}
+
+
+@pytest.mark.parametrize(
+    ("kinds", "last"),
+    [
+        (("continuous", "continuous"), "sensitivity"),
+        # The dual of the relaxation holds elsewhere than the one with the integers fixed.
+        (("integer", "continuous"), "relaxation"),
+    ],
+)
+def test_the_head_of_the_ranges_names_the_programme_of_the_dual_beside_them(kinds: tuple[str, str], last: str) -> None:
+    model = IndexedModel.from_records(
+        [Variable("x", 0, 4, VariableKind(kinds[0])), Variable("y", 0, 5, VariableKind(kinds[1]))],
+        [Row("room", {"x": 2, "y": 1}, "<=", 6.5), Row("far", {"x": 1, "y": 1}, "<=", 20)],
+        Objective({"x": 5, "y": 2}),
+        "maximize",
+    )
+    solution, console = solve(model), TableRecorder()
+    print_solution(model, solution, console)
+    (head,) = [head for head in console.columns if head.startswith("holds from to")]
+    dual = head.replace("holds from to", "dual")
+    prices = getattr(solution, last)
+    assert [float(text) for text in console.columns[dual]] == [prices.duals[row] for row in ("room", "far")]
+    intervals = [tuple(map(float, text.split(" to "))) for text in console.columns[head]]
+    ranges = [prices.rhs_ranges[row] for row in ("room", "far")]
+    assert intervals == [(interval.low, interval.high) for interval in ranges]
+    if solution.relaxation is not None:
+        assert intervals != [(interval.low, interval.high) for interval in solution.sensitivity.rhs_ranges.values()]
+        assert {"dual, integers fixed", "dual, relaxed"} < console.columns.keys()
 
 
 def test_an_infeasible_model_has_no_tables(tmp_path: Path) -> None:
