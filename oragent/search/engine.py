@@ -42,7 +42,7 @@ from oragent.search.round_commit import RoundCommit
 from oragent.search.round_context import RoundContext
 from oragent.search.round_experiments import EXPERIMENT_S
 from oragent.search.run_archive import RunArchive
-from oragent.search.run_budget import RunBudget
+from oragent.search.run_budget import RunBudget, bound_evaluations
 from oragent.search.run_context import RunContext
 from oragent.search.run_end import RunEnd
 from oragent.search.running_work import show_running
@@ -336,7 +336,7 @@ class Engine:
                 name = self._folder.problem.name
                 raise ProblemError(f"the seed heuristic of {name} fails: {failed.status}: {failed.message}{detail}")
             self._note_seed(candidate.evaluation)
-            run.case.allowance = self._budget.bound_evaluations(run.case.allowance)
+            run.case.allowance = bound_evaluations(run.case.allowance, self._context.seed_work)
             await self._score_initial_programs(run)
             run = await self._check_round(run)
             run.case.used += self._store.checks()
@@ -354,7 +354,7 @@ class Engine:
         self._context.scoring.take_limits(seed)
         if seed.cpu_s > 0 and seed.wall_s > 0:
             self._context.core_share = min(seed.cpu_s / seed.wall_s, 1.0)
-        self._context.seed_work = self._budget.evaluation_work = read_work(seed.metrics) or 0.0
+        self._context.seed_work = read_work(seed.metrics) or 0.0
         if self._budget.bounds.work is not None and not self._context.seed_work:
             name = self._folder.problem.name
             raise ProblemError(
@@ -390,7 +390,7 @@ class Engine:
         return number in self._recorded or not self._budget.lacks_time
 
     def _open_round(self, number: int, places: int) -> RoundContext:
-        allowance = self._budget.grant(number, places)
+        allowance = self._budget.grant(number, places, self._context.seed_work)
         if self._learner:
             self._learner.begin_round(number)
         return RoundContext.opened(

@@ -13,7 +13,6 @@ class RunBudget:
     Attributes:
         bounds: Limits of the run, which a user may change while it runs.
         spent: Budget used by the committed rounds.
-        evaluation_work: Units of work of an evaluation, as far as they are known.
     """
 
     def __init__(self, bounds: Budget, elapsed_s: float, since: float | None = None) -> None:
@@ -26,7 +25,6 @@ class RunBudget:
         """
         self.bounds = bounds
         self.spent = Spent(seconds=elapsed_s)
-        self.evaluation_work = 0.0
         if since is None:
             since = time.monotonic()
         self._begun = since - elapsed_s
@@ -58,23 +56,21 @@ class RunBudget:
         bound_s = self.bounds.seconds
         return bound_s is not None and math.isfinite(self._shortest_s) and bound_s - self.elapsed_s() < self._shortest_s
 
-    def grant(self, number: int, places: int) -> Spent:
+    def grant(self, number: int, places: int, evaluation_work: float = 0.0) -> Spent:
         """Grant a round an equal share of the remaining budget, one of ``places``, and return it.
 
-        The share has the work of an evaluation, if that remains, so that few rounds exceed a bound on work.
+        Args:
+            number: Number of the round.
+            places: Number of shares of the remaining budget.
+            evaluation_work: Units of work of an evaluation; 0 if unknown. The share has as much, if that remains, so
+                that few rounds exceed a bound on work.
         """
         remaining = self.remaining()
         share = remaining.equal_part(0, places)
-        work = min(max(share.work, self.evaluation_work), remaining.work)
-        self._granted[number] = self.bound_evaluations(replace(share, work=work))
+        work = min(max(share.work, evaluation_work), remaining.work)
+        self._granted[number] = bound_evaluations(replace(share, work=work), evaluation_work)
         self._granted_at[number] = self.elapsed_s()
         return self._granted[number]
-
-    def bound_evaluations(self, share: Spent) -> Spent:
-        """Return a share with the evaluations that its work allows, so that parallel branches do not exceed it."""
-        if not self.evaluation_work:
-            return share
-        return replace(share, evaluations=min(share.evaluations, math.ceil(share.work / self.evaluation_work)))
 
     def settle(self, number: int, used: Spent, *, is_live: bool) -> None:
         """Add the budget used by a committed round, and release its grant. A replayed round is not ``is_live``."""
@@ -84,3 +80,13 @@ class RunBudget:
             self._shortest_s = min(self._shortest_s, self.elapsed_s() - begun)
         self.spent = self.spent + used
         self.spent = replace(self.spent, seconds=self.elapsed_s())
+
+
+def bound_evaluations(share: Spent, evaluation_work: float) -> Spent:
+    """Return a share with the evaluations that its work allows, so that parallel branches do not exceed it.
+
+    The work of an evaluation is in units; 0 if unknown.
+    """
+    if not evaluation_work:
+        return share
+    return replace(share, evaluations=min(share.evaluations, math.ceil(share.work / evaluation_work)))

@@ -81,7 +81,7 @@ def test_a_calibration_takes_no_more_runs_than_the_clock_allows(
 )
 def test_the_evaluation_of_the_seed_says_how_busy_the_machine_is(cpu_s: float, wall_s: float, share: float) -> None:
     context = SimpleNamespace(scoring=SimpleNamespace(take_limits=lambda seed: None), core_share=1.0, seed_work=0.0)
-    budget = SimpleNamespace(evaluation_work=0.0, bounds=SimpleNamespace(work=None))
+    budget = SimpleNamespace(bounds=SimpleNamespace(work=None))
     engine: Any = SimpleNamespace(_context=context, _budget=budget)
     seed: Any = SimpleNamespace(metrics={}, cpu_s=cpu_s, wall_s=wall_s)
     Engine._note_seed(engine, seed)
