@@ -43,30 +43,39 @@ def find_contestants(
     Raises:
         OragentError: A word names no program, or the programs have different problems.
     """
-    runs = {word: _open_run(path) for word in words if (path := _run_path(word))}
-    files = [Path(word) for word in words if word not in runs and Path(word).is_file()]
+    paths = {word: _run_path(word) for word in words}
+    runs = {path: _open_run(path).problem for path in dict.fromkeys(paths.values()) if path}
+    files = [Path(word) for word in words if not paths[word] and Path(word).is_file()]
     if problem is not None:
         resolved = find_problem(problem, root)
     elif runs:
-        resolved = next(iter(runs.values())).problem
+        resolved = next(iter(runs.values()))
     elif files:
         resolved = find_problem(problem_of_program(files[0]), root)
     else:
         raise ConfigError(f"name the problem of {' and '.join(words)} by --problem")
-    for word, run in runs.items():
+    for word, path in paths.items():
         # A problem that is named may be a copy of that of a run.
-        if problem is None and run.problem.name != resolved.name:
-            raise ConfigError(f"{word} is a run of {run.problem.name}, and not of {resolved.name}")
-    first, second = (find_contestant(word, resolved) for word in words)
+        if path:
+            _expect_problem(word, runs[path], resolved, may_be_copy=problem is not None)
+    first, second = (_make_contestant(word, resolved) for word in words)
     return resolved, (first, second)
 
 
 def find_contestant(word: str, problem: Problem) -> Contestant:
     """Return the program that a word names, as for `find_contestants`."""
     if path := _run_path(word):
-        other = _open_run(path).problem
-        if other.about.function != problem.about.function:
-            raise ConfigError(f"{word} is a run of {other.name}, and not of {problem.name}")
+        _expect_problem(word, _open_run(path).problem, problem, may_be_copy=True)
+    return _make_contestant(word, problem)
+
+
+def _expect_problem(word: str, found: Problem, expected: Problem, *, may_be_copy: bool) -> None:
+    """Raise ConfigError if a run is not of the expected problem, or of one with its function if it may be a copy."""
+    if found.about.function != expected.about.function or not (may_be_copy or found.name == expected.name):
+        raise ConfigError(f"{word} is a run of {found.name}, and not of {expected.name}")
+
+
+def _make_contestant(word: str, problem: Problem) -> Contestant:
     return Contestant(_make_name(word), _read_source(word, problem))
 
 

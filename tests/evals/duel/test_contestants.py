@@ -11,7 +11,7 @@ from oragent.evals.duel.contestants import find_contestants
 from oragent.evals.duel.runner import DuelPlan
 from oragent.evaluation.problem import load_problem
 from oragent.search.config import build_config
-from oragent.search.folder import make_folder
+from oragent.search.folder import RunFolder, make_folder, reopen
 from tests.conftest import TREE
 from tests.report import runs
 from tests.sources import ROOT
@@ -39,6 +39,21 @@ def test_a_run_is_its_best_and_ids_are_its_candidates(run: Path) -> None:
     problem, contestants = find_contestants([str(run), f"{run}#1.0"], None, ROOT)
     assert problem.name == "toy"
     assert [contestant.name for contestant in contestants] == ["toy/a#run", "toy/a#run#1.0"]
+
+
+@pytest.mark.parametrize("named", [None, "toy"])
+def test_each_run_folder_is_opened_once(
+    run: Path, toy: Path, named: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = []
+
+    def note(path: Path, **options: bool) -> RunFolder:
+        opened.append(path)
+        return reopen(path, **options)
+
+    monkeypatch.setattr("oragent.evals.duel.contestants.reopen", note)
+    assert texts(str(run), f"{run}#1.0", problem=named and str(toy)) == [BETTER, WORSE]
+    assert opened == [run]
 
 
 def test_files_discovered_programs_and_the_seed_are_found(tmp_path: Path) -> None:
