@@ -48,7 +48,7 @@ bench: $(TEST)
 
 # Scores every shipped program again, on val, test and its fresh set, and fails where a figure differs from its evidence.
 results: $(TEST)
-	$(BIN)/python docs/tools/rescore.py $(PROBLEMS) $(RESULTS)
+	$(BIN)/python docs/tools/check_evidence.py $(PROBLEMS) $(RESULTS)
 
 # Builds sdist and, out of that, wheel, and tries them: on the Pythons of SMOKE with what an index gives, or else on this one
 # with the packages of .venv.

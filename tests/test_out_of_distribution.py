@@ -20,8 +20,8 @@ TOOLS = ROOT / "docs" / "tools"
 sys.path.insert(0, str(TOOLS))
 try:
     import baselines
+    import check_evidence
     import out_of_distribution
-    import rescore
 finally:
     sys.path.remove(str(TOOLS))
 
@@ -164,8 +164,9 @@ def test_a_program_without_a_score_is_recorded_without_one(monkeypatch: pytest.M
 def test_named_sets_are_scored_again_beside_the_others() -> None:
     scores = SetEvidence(2.0, 1.0)
     evidence: Any = SimpleNamespace(val=scores, test=scores, fresh=None, sets={"grid": scores, "twice": scores})
-    assert [mode for mode, _ in rescore.recorded_sets(evidence, rescore.MODES)] == ["val", "test", "grid", "twice"]
-    assert [mode for mode, _ in rescore.recorded_sets(evidence, ("sets", "fresh"))] == ["grid", "twice"]
+    modes = [mode for mode, _ in check_evidence.recorded_sets(evidence, check_evidence.MODES)]
+    assert modes == ["val", "test", "grid", "twice"]
+    assert [mode for mode, _ in check_evidence.recorded_sets(evidence, ("sets", "fresh"))] == ["grid", "twice"]
 
 
 @pytest.mark.parametrize("name", baselines.BASELINES)

@@ -1,4 +1,4 @@
-"""Score the programs that ship with problems again, and compare with their evidence: ``rescore.py [PROBLEM ...]``.
+"""Score the programs that ship with problems again, and compare with their evidence: ``check_evidence.py [PROBLEM ...]``.
 
 Seed and program are scored on ``val``, ``test``, the recorded fresh set and the named sets, at the recorded sizes, as ``oragent
 eval PROBLEM --candidate discovered/TITLE --mode MODE`` does. Scores are reproducible on machines of one kind, so figures may
@@ -59,7 +59,7 @@ def find_differences(recorded: SetEvidence, scored: SetEvidence, noise: float) -
             yield f"{name}: recorded {old:g}, scored {new:g}"
 
 
-def rescore(score: Scorer, title: str, evidence: Evidence, modes: Sequence[str], noise: float) -> bool:
+def check_program(score: Scorer, title: str, evidence: Evidence, modes: Sequence[str], noise: float) -> bool:
     """Print a line for each set of a program; return True if all figures are those of its evidence."""
     source = find_discovered(score.problem, title).read_text(encoding="utf-8")
     equal = True
@@ -98,7 +98,7 @@ def main() -> int:
                 continue
             score = Scorer(problem, run)
             for title, evidence in programs.items():
-                equal = rescore(score, title, evidence, modes, options.noise) and equal
+                equal = check_program(score, title, evidence, modes, options.noise) and equal
     return int(not equal)
 
 

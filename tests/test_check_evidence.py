@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1]
 TOOLS = ROOT / "docs" / "tools"
 sys.path.insert(0, str(TOOLS))
 try:
-    import rescore
+    import check_evidence
 finally:
     sys.path.remove(str(TOOLS))
 
@@ -36,16 +36,16 @@ RECORDED = SetEvidence(seed=8.0, best=4.0, sizes={"20": 3.0, "50": 5.0})
     ],
 )
 def test_figures_beyond_rounding_and_noise_differ(scored: SetEvidence, noise: float, count: int) -> None:
-    assert len(list(rescore.find_differences(RECORDED, scored, noise))) == count
+    assert len(list(check_evidence.find_differences(RECORDED, scored, noise))) == count
 
 
 def test_a_set_with_some_sizes_is_scored_at_these_alone() -> None:
     problem = find_problem("tsp_pomo", ROOT)
     declared = {str(size): 1.0 for size in problem.about.sizes["test"]}
     few = dict(list(declared.items())[:2])
-    assert rescore.recorded_sizes(problem, SetEvidence(1.0, 1.0, sizes=few), "fresh") == [200, 500]
-    assert rescore.recorded_sizes(problem, SetEvidence(1.0, 1.0, sizes=declared), "fresh") == []
-    assert rescore.recorded_sizes(problem, SetEvidence(1.0, 1.0, sizes=few), "val") == [200, 500]
+    assert check_evidence.recorded_sizes(problem, SetEvidence(1.0, 1.0, sizes=few), "fresh") == [200, 500]
+    assert check_evidence.recorded_sizes(problem, SetEvidence(1.0, 1.0, sizes=declared), "fresh") == []
+    assert check_evidence.recorded_sizes(problem, SetEvidence(1.0, 1.0, sizes=few), "val") == [200, 500]
 
 
 def test_a_set_that_cannot_be_scored_fails_and_the_others_are_scored(
@@ -61,11 +61,11 @@ def test_a_set_that_cannot_be_scored_fails_and_the_others_are_scored(
             raise ProblemError("took too long")
         return recorded
 
-    monkeypatch.setattr(rescore, "score_set", score_set)
+    monkeypatch.setattr(check_evidence, "score_set", score_set)
     with EvaluationRunner(1) as run:
-        score = rescore.Scorer(problem, run)
-        assert not rescore.rescore(score, title, evidence, ("val", "test"), 0.0)
-        assert rescore.rescore(score, title, evidence, ("test",), 0.0)
+        score = check_evidence.Scorer(problem, run)
+        assert not check_evidence.check_program(score, title, evidence, ("val", "test"), 0.0)
+        assert check_evidence.check_program(score, title, evidence, ("test",), 0.0)
     assert scored == ["val", "test", "test"]
     assert "took too long" in capsys.readouterr().out
 
@@ -73,24 +73,26 @@ def test_a_set_that_cannot_be_scored_fails_and_the_others_are_scored(
 def test_a_problem_that_lacks_packages_fails_and_the_others_are_scored(monkeypatch: pytest.MonkeyPatch) -> None:
     scored = []
 
-    def score_program(score: rescore.Scorer, *_: object) -> bool:
+    def score_program(score: check_evidence.Scorer, *_: object) -> bool:
         scored.append(score.problem.name)
         return True
 
-    monkeypatch.setattr(rescore, "rescore", score_program)
-    monkeypatch.setattr(rescore, "list_unmet", lambda problem: ["needs torch"] if problem.name == "tsp_pomo" else [])
-    monkeypatch.setattr(sys, "argv", ["rescore.py", "tsp_pomo", "mkp_aco"])
-    assert rescore.main() == 1
+    monkeypatch.setattr(check_evidence, "check_program", score_program)
+    monkeypatch.setattr(
+        check_evidence, "list_unmet", lambda problem: ["needs torch"] if problem.name == "tsp_pomo" else []
+    )
+    monkeypatch.setattr(sys, "argv", ["check_evidence.py", "tsp_pomo", "mkp_aco"])
+    assert check_evidence.main() == 1
     assert scored == ["mkp_aco"]
-    monkeypatch.setattr(sys, "argv", ["rescore.py", "mkp_aco"])
-    assert rescore.main() == 0
+    monkeypatch.setattr(sys, "argv", ["check_evidence.py", "mkp_aco"])
+    assert check_evidence.main() == 0
 
 
 @pytest.mark.slow
 def test_a_shipped_program_has_its_recorded_scores() -> None:
     assert "duals_branch_and_bound" in list_discovered(find_problem("mkp_aco", ROOT))
     ended = subprocess.run(
-        [sys.executable, TOOLS / "rescore.py", "mkp_aco", "--modes=val", "--noise=0.002"],
+        [sys.executable, TOOLS / "check_evidence.py", "mkp_aco", "--modes=val", "--noise=0.002"],
         capture_output=True,
         text=True,
         check=False,
