@@ -151,7 +151,7 @@ def _compare(study: ModelStudy, before: ModelScenario, after: ModelScenario) -> 
     decided = is_decided(change.difference) or SolveStatus.INFEASIBLE in (first.status, second.status)
     conflict: tuple[ConflictFamily, ...] = ()
     if second.status is SolveStatus.INFEASIBLE:
-        conflict = conflict_of_trial(after, study.limits, study.base)
+        conflict = conflict_of_trial(after, study.limits)
     moves: tuple[Moved, ...] = ()
     if old is not None and new is not None:
         moves = moved(after.model, old, new)
@@ -186,7 +186,7 @@ def _changed_rows(
     earlier = np.arange(len(binds))
     if before.model.rows is not after.model.rows:
         positions = {name: position for position, name in enumerate(before.model.row_names)}
-        earlier = np.array([positions.get(name, -1) for name in after.model.row_names], dtype=np.int64)
+        earlier = np.array([positions.get(name, -1) for name in after.model.row_names], np.int64)
     bound = np.append(binding_rows(before, first), False)[earlier]
 
     def figures(chosen: np.ndarray) -> tuple[MemberFigures, ...]:
@@ -383,17 +383,15 @@ def frontier(study: ModelStudy, request: ops.FrontierRequest) -> FrontierResult:
     if first is second:
         raise ModellingError(f"frontier of {quoted(first.name)} with itself: name two objectives")
     first_row, second_row = scenario.model.to_arrays(first), scenario.model.to_arrays(second)
-    ends = [
-        _lexicographic(study, first_row, second_row),
-        _lexicographic(study, second_row, first_row),
-    ]
-    best, worst = (second_row.worth_at(end[0]) for end in (ends[1], ends[0]))
+    first_end = _lexicographic(study, first_row, second_row)
+    second_end = _lexicographic(study, second_row, first_row)
+    worst, best = (second_row.worth_at(point) for point, _, _ in (first_end, second_end))
     middle = [
         _lexicographic(study, limit_objective(first_row, second_row, float(limit)), second_row)
         for limit in np.linspace(worst, best, request.count)[1:-1]
     ]
     entries: list[FrontierEntry] = []
-    for point, proven, _ in (ends[0], *middle, ends[1]):
+    for point, proven, _ in (first_end, *middle, second_end):
         figures = [
             Figure.exact(arrays.worth_at(point), goal.unit)
             for arrays, goal in ((first_row, first), (second_row, second))
@@ -403,7 +401,7 @@ def frontier(study: ModelStudy, request: ops.FrontierRequest) -> FrontierResult:
             entries.append(entry)
     return FrontierResult(
         scenario=study.label(study.changes),
-        solver=ends[0][2],
+        solver=first_end[2],
         limits=study.limits,
         first=first.name,
         second=second.name,

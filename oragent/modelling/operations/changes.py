@@ -229,10 +229,11 @@ def _new_row(model: IndexedModel, change: ops.NewRow) -> IndexedModel:
     terms = left.minus(right)
     if not terms.has_variables:
         raise ModellingError(f"row {quoted(change.name)}: no variable in it; expected a linear expression of variables")
-    rows, columns, values = terms.entries()
+    rows, columns, values = terms.entries(model.shape[1])
     count, first = len(terms.keys), model.shape[0]
     family = RowFamily(change.name, terms.sets, terms.keys, np.arange(first, first + count))
-    counts = np.bincount(rows, minlength=count)
+    # Each row has a variable.
+    counts = np.bincount(rows)
     flat = (*model.flat_rows, *(model.member_name(family, member) for member in range(count)))
     return replace(
         model,
@@ -240,7 +241,7 @@ def _new_row(model: IndexedModel, change: ops.NewRow) -> IndexedModel:
         starts=np.concatenate([model.starts, model.starts[-1] + np.cumsum(counts)]),
         columns=np.concatenate([model.columns, columns.astype(np.int32)]),
         entries=model.entries.append(values),
-        relations=np.concatenate([model.relations, np.full(count, RELATION_CODES[change.relation], dtype=np.int8)]),
+        relations=np.concatenate([model.relations, np.full(count, RELATION_CODES[change.relation], np.int8)]),
         rhs=model.rhs.append(terms.negative_constant()),
         flat_rows=flat if model.flat_rows or not first else (),
     )
@@ -248,7 +249,7 @@ def _new_row(model: IndexedModel, change: ops.NewRow) -> IndexedModel:
 
 def _new_objective(model: IndexedModel, change: ops.NewObjective) -> IndexedModel:
     terms = evaluate_expression(model, change.expression)
-    if len(terms.keys) != 1 or terms.sets:
+    if terms.sets:
         raise ModellingError("an objective is one figure: expected sums without 'by'")
     cost, constant = terms.as_cost(model.shape[1])
     units = {family.unit for family in model.variables}

@@ -180,7 +180,7 @@ def _family_entries(
         differs = np.flatnonzero(~np.isclose(before, after, rtol=1e-12, atol=0.0))
         if not len(differs):
             continue
-        steps = np.nan_to_num(np.abs(after[differs] - before[differs]), posinf=np.inf)
+        steps = np.abs(after[differs] - before[differs])
         order = differs[np.argsort(-steps, kind="stable")]
         largest = tuple(
             (model.member_name(mine, int(places[0][at])), finite_or_none(before[at]), finite_or_none(after[at]))

@@ -60,7 +60,7 @@ def conflict(study: ModelStudy, request: ops.ConflictRequest) -> ConflictResult:
         scenario,
         ConflictResult(
             irreducible=subset.irreducible,
-            families=conflict_families(scenario, subset, study.base),
+            families=conflict_families(scenario, subset),
             aggregate=_aggregate(scenario, subset),
             warnings=warnings,
         ),
@@ -77,7 +77,7 @@ def _infeasible_scenario(study: ModelStudy) -> ModelScenario:
     return scenario
 
 
-def conflict_of_trial(scenario: ModelScenario, limits: SolveLimits, base: IndexedModel) -> tuple[ConflictFamily, ...]:
+def conflict_of_trial(scenario: ModelScenario, limits: SolveLimits) -> tuple[ConflictFamily, ...]:
     """Return the conflict of an infeasible scenario by family; empty for a large model that takes many solves."""
     arrays = scenario.known.arrays
     subset: ArrayConflict | None
@@ -85,26 +85,22 @@ def conflict_of_trial(scenario: ModelScenario, limits: SolveLimits, base: Indexe
         subset = find_conflict(arrays, solver=limits.solver, options=limits.options())
     else:
         subset = linear_conflict(arrays)
-    return () if subset is None else conflict_families(scenario, subset, base)
+    return () if subset is None else conflict_families(scenario, subset)
 
 
-def conflict_families(scenario: ModelScenario, subset: ArrayConflict, base: IndexedModel) -> tuple[ConflictFamily, ...]:
+def conflict_families(scenario: ModelScenario, subset: ArrayConflict) -> tuple[ConflictFamily, ...]:
     """Return a conflict by family. Changed families come first, the last change first."""
     model = scenario.model
     order = _last_changed(scenario)
-    shared = {family.name for family in (*base.rows, *base.variables)}
     families: list[tuple[int, ConflictFamily]] = []
     for side in (Side.ROW, Side.LOW, Side.HIGH):
-        places = np.array(subset.places(side), dtype=np.int64)
-        is_row = side is Side.ROW
+        places, is_row = subset.places(side), side is Side.ROW
         all_names = model.row_names if is_row else model.column_names
         for family in model.rows if is_row else model.variables:
             names = [all_names[place] for place in family.positions[np.isin(family.positions, places)].tolist()]
             if not names:
                 continue
             last = max(order.get((is_row, name), -1) for name in names)
-            if last < 0 and family.name not in shared:
-                last = len(scenario.changes)
             entry = ConflictFamily(
                 family=family.name,
                 part=PARTS[side],
@@ -191,7 +187,8 @@ def _aggregate(scenario: ModelScenario, subset: ArrayConflict) -> ConflictShorta
     multipliers, _, shortage = certificate
     size = np.abs(multipliers[multipliers != 0]).min()
     duals, shortage = multipliers / size, float(shortage / size)
-    needed = float((duals[duals > 0] * lows[duals > 0]).sum())
+    is_needed = duals > 0
+    needed = float(duals[is_needed] @ lows[is_needed])
     if shortage <= 1e-7 * scale_of(needed):
         return None
     shown = tuple((model.row_names[rows[at]], float(duals[at])) for at in np.flatnonzero(duals)[:SHOWN].tolist())
@@ -253,7 +250,7 @@ def _rest(study: ModelStudy, scenario: ModelScenario, rows: list[int] | None) ->
     parts = tuple(
         ArrayPart(part.side, int(others[part.place])) if part.side is Side.ROW else part for part in subset.parts
     )
-    families = conflict_families(scenario, ArrayConflict(parts, subset.irreducible), study.base)
+    families = conflict_families(scenario, ArrayConflict(parts, subset.irreducible))
     names = [
         quoted(name) if entry.part in (PARTS[Side.ROW], PARTS[Side.FEATURE]) else f"{entry.part[:-1]} of {quoted(name)}"
         for entry in sorted(families, key=lambda entry: entry.part != PARTS[Side.FEATURE])
@@ -273,4 +270,4 @@ def _rows_of(model: IndexedModel, reference: ops.MemberReference) -> list[int]:
     rows = links.places[np.isin(links.cells, chosen.positions)]
     if not len(rows):
         raise ModellingError(f"no right-hand side refers to {quoted(chosen.family.name)}: name rows")
-    return sorted(set(rows.tolist()))
+    return list(np.unique(rows).tolist())

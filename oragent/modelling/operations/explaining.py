@@ -151,7 +151,8 @@ def _require_face(study: ModelStudy, scenario: ModelScenario) -> OptimalFace:
     if face is None and scenario.model.integer.any():
         fixed = scenario.known.arrays.with_integers_at(point)
         again = run_highs(fixed, SolverOptions(study.limits.seconds))
-        if again.values is not None and again.status is SolverStatus.OPTIMAL:
+        if again.status is SolverStatus.OPTIMAL:
+            assert again.values is not None
             face = OptimalFace(fixed, again.values, again.row_duals)
     if face is None or face.duals is None:
         raise ModellingError("no ranges: the linear model has no proven optimum within the limit; allow a longer solve")

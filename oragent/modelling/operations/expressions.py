@@ -13,6 +13,8 @@ from oragent.modelling.operations.requests import Expression, ExpressionTerm
 from oragent.modelling.operations.slices import Slice, find_set_place, find_slice
 
 NO_CELL = -1
+# Keys of an expression that keeps no index set.
+NO_KEYS = np.zeros((1, 0), dtype=np.int32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +50,7 @@ class LinearExpression:
         position = {key: number for number, key in enumerate(map(tuple, self.keys.tolist()))}
         if len(after.keys) != len(position) or any(key not in position for key in map(tuple, after.keys.tolist())):
             raise ModellingError("the two sides have different members: restrict both to the same labels")
-        line_of = np.array([position[key] for key in map(tuple, after.keys.tolist())], dtype=np.int64)
+        line_of = np.array([position[key] for key in map(tuple, after.keys.tolist())])
         return replace(
             self,
             lines=np.concatenate([self.lines, line_of[after.lines]]),
@@ -73,11 +75,14 @@ class LinearExpression:
             np.tile(self.cells, count),
         )
 
-    def entries(self) -> tuple[Positions, Positions, LinkedVector]:
-        """Return rows, columns and coefficients of the variables, sorted. Those with equal positions are summed."""
+    def entries(self, width: int) -> tuple[Positions, Positions, LinkedVector]:
+        """Return rows, columns and coefficients of the variables, sorted. Those with equal positions are summed.
+
+        Args:
+            width: Number of columns of the model.
+        """
         chosen = self.columns >= 0
         lines, columns = self.lines[chosen], self.columns[chosen]
-        width = int(columns.max(initial=0)) + 1
         places, inverse = np.unique(lines * width + columns, return_inverse=True)
         return places // width, places % width, self._linked(chosen, inverse, len(places), 1.0)
 
@@ -97,7 +102,7 @@ class LinearExpression:
     def _linked(self, chosen: np.ndarray, places: Positions, count: int, sign: float) -> LinkedVector:
         values, cells = sign * self.values[chosen], self.cells[chosen]
         plain = cells == NO_CELL
-        base = np.bincount(places[plain], values[plain], count).astype(float) + 0.0
+        base = np.bincount(places[plain], values[plain], count).astype(float)
         return LinkedVector(base, Links(places[~plain].astype(np.int64), cells[~plain], values[~plain]))
 
 
@@ -117,9 +122,8 @@ def _evaluate_term(model: IndexedModel, term: ExpressionTerm) -> LinearExpressio
     if not np.isfinite(term.coefficient):
         raise ModellingError("a coefficient of an expression must be a finite number")
     if term.reference is None:
-        zeros = np.zeros(1, dtype=np.int64)
-        keys = np.zeros((1, 0), dtype=np.int32)
-        return LinearExpression((), keys, zeros, zeros - 1, np.array([term.coefficient]), zeros + NO_CELL)
+        number = np.array([term.coefficient])
+        return LinearExpression((), NO_KEYS, np.array([0]), np.array([-1]), number, np.array([NO_CELL]))
     chosen = find_slice(model, term.reference, ["variables", "parameters"])
     count = len(chosen)
     if count > 1 and not term.is_sum:
@@ -127,7 +131,7 @@ def _evaluate_term(model: IndexedModel, term: ExpressionTerm) -> LinearExpressio
             f"{quoted(chosen.family.name)} has {count} members there: write 'sum {chosen.family.name}[...]'; "
             "'by SET' keeps an index"
         )
-    columns, cells = np.full(count, -1, dtype=np.int64), np.full(count, NO_CELL, dtype=np.int64)
+    columns, cells = np.full(count, -1), np.full(count, NO_CELL)
     if chosen.kind == "variables":
         columns = chosen.positions
     else:
@@ -147,13 +151,13 @@ def _multiply(model: IndexedModel, chosen: Slice, data: Slice) -> tuple[Slice, P
         raise ModellingError(f"{quoted(data.family.name)} has one index set twice: name its members one by one")
     cell_of = {tuple(data.family.keys[member]): int(data.family.positions[member]) for member in data.members.tolist()}
     positions = [cell_of.get(tuple(key)) for key in chosen.family.keys[chosen.members][:, places]]
-    has_cell = np.array([cell is not None for cell in positions], dtype=bool)
+    has_cell = np.array([cell is not None for cell in positions])
     if not has_cell.any():
         raise ModellingError(
             f"{quoted(data.family.name)} has no cell for these members of {quoted(chosen.family.name)}"
         )
     smaller = replace(chosen, members=chosen.members[has_cell])
-    return smaller, smaller.positions, np.array([cell for cell in positions if cell is not None], dtype=np.int64)
+    return smaller, smaller.positions, np.array([cell for cell in positions if cell is not None])
 
 
 def _group(model: IndexedModel, chosen: Slice, by: Sequence[str]) -> tuple[tuple[str, ...], Keys, Positions]:
@@ -166,6 +170,6 @@ def _group(model: IndexedModel, chosen: Slice, by: Sequence[str]) -> tuple[tuple
 def group_members(family: Family, members: Positions, places: Sequence[int]) -> tuple[Keys, Positions]:
     """Return the ``(g, d)`` different keys of members at some places, and the ``(k,)`` group of each member."""
     if not places:
-        return np.zeros((1, 0), dtype=np.int32), np.zeros(len(members), dtype=np.int64)
+        return NO_KEYS, np.zeros_like(members)
     keys, lines = np.unique(family.keys[members][:, list(places)], axis=0, return_inverse=True)
     return keys, lines.ravel().astype(np.int64)

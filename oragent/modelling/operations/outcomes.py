@@ -150,7 +150,7 @@ def compare_optima(first: Outcome, second: Outcome) -> str:
     if statuses & {SolveStatus.INFEASIBLE, SolveStatus.UNBOUNDED}:
         return "yes" if len(statuses) == 1 else "no"
     (low1, high1), (low2, high2) = first.span(), second.span()
-    size = scale_of(first.objective or 0.0, second.objective or 0.0)
+    size = scale_of(*(outcome.objective for outcome in (first, second) if outcome.objective is not None))
     if max(low1, low2) > min(high1, high2) + CONFIRMED * size:
         return "no"
     return "yes" if statuses == {SolveStatus.OPTIMAL} else "open"
@@ -202,7 +202,7 @@ def bounds_hold(first: Arrays, second: Arrays) -> bool:
         return False
     sign = first.sense.sign
     worse = sign * (second.cost - first.cost)
-    harmless = (worse == 0) | ((worse > 0) & (second.low >= 0)) | ((worse < 0) & (second.high <= 0))
+    harmless = ((worse <= 0) | (second.low >= 0)) & ((worse >= 0) | (second.high <= 0))
     return bool(harmless.all()) and sign * (second.constant - first.constant) >= 0
 
 
@@ -296,9 +296,9 @@ def _merge(sense: Sense, first: Outcome, second: Outcome) -> Outcome:
     best = min(points, key=lambda outcome: sign * (outcome.objective or 0.0), default=second)
     bounds = [outcome.bound for outcome in (first, second) if outcome.bound is not None]
     bound = sign * max(sign * value for value in bounds) if bounds else None
-    if best.objective is not None and bound is not None and sign * bound > sign * best.objective:
-        # The difference is due to rounding of the last digits.
-        bound = best.objective
+    if best.objective is not None and bound is not None:
+        # A bound beyond the point is so by rounding of the last digits.
+        bound = sign * min(sign * bound, sign * best.objective)
     status = SolveStatus.OPTIMAL if best.status is SolveStatus.OPTIMAL else SolveStatus.FEASIBLE
     if best.objective is None:
         status = SolveStatus.UNKNOWN
@@ -317,10 +317,11 @@ def difference_span(first: ScenarioModel, second: ScenarioModel) -> tuple[float,
     low1, high1 = first.outcome.span()
     low2, high2 = second.outcome.span()
     smallest, largest = low2 - high1, high2 - low1
-    sign = first.arrays.sense.sign
-    if bounds_hold(*((first.arrays, second.arrays) if sign > 0 else (second.arrays, first.arrays))):
+    is_worse, is_better = bounds_hold(first.arrays, second.arrays), bounds_hold(second.arrays, first.arrays)
+    grows, falls = (is_worse, is_better) if first.arrays.sense is Sense.MINIMIZE else (is_better, is_worse)
+    if grows:
         smallest = max(smallest, 0.0)
-    if bounds_hold(*((second.arrays, first.arrays) if sign > 0 else (first.arrays, second.arrays))):
+    if falls:
         largest = min(largest, 0.0)
     return smallest, max(smallest, largest)
 

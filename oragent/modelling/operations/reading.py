@@ -218,7 +218,7 @@ def _groups(model: IndexedModel, chosen: Slice, figures: Vector, by: str) -> tup
     position = find_set_place(model, chosen.family, by)
     labels = model.index_set(chosen.family.sets[position]).labels
     keys, lines = group_members(chosen.family, chosen.members, [position])
-    sums, counts = np.bincount(lines, figures, len(keys)), np.bincount(lines, minlength=len(keys))
+    sums, counts = np.bincount(lines, figures), np.bincount(lines)
     groups = [
         GroupTotal(label=labels[key], total=Figure.exact(float(amount), chosen.family.unit), members=int(count))
         for (key,), amount, count in zip(keys.tolist(), sums, counts, strict=True)

@@ -1,6 +1,5 @@
 """Text of requests: the line that parses to the request."""
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -58,7 +57,7 @@ def _target(target: ops.ChangeTarget) -> str:
 def _expression(expression: ops.Expression) -> str:
     texts = []
     for position, term in enumerate(expression.terms):
-        sign = "-" if math.copysign(1.0, term.coefficient) < 0 else "+"
+        sign = "-" if term.coefficient < 0 else "+"
         lead = f"{sign} " if position else sign.replace("+", "")
         texts.append(f"{lead}{_term(term)}")
     return " ".join(texts)

@@ -172,7 +172,7 @@ def _dual_fields(scenario: ModelScenario, face: OptimalFace, row: int, place: in
     if is_unique_basis(scenario, face):
         return {"dual": Figure.exact(value, unit), "uniqueness": UNIQUE}
     slopes = None
-    if place < MAX_SLOPE_WORK // max(1, len(face.arrays.matrix.values)):
+    if (place + 1) * len(face.arrays.matrix.values) <= MAX_SLOPE_WORK:
         slopes = face.row_slopes(row)
     dual, uniqueness = dual_figure(value, slopes, unit)
     return {"dual": dual, "uniqueness": uniqueness}

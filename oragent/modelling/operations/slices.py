@@ -260,7 +260,7 @@ def _split_exceptions(indices: tuple[Index, ...], count: int) -> tuple[Index, ..
     """Return indices in which labels after an exception are separate indices, if the family needs more indices."""
     exceptions = [position for position, index in enumerate(indices) if index.kind == "except"]
     missing = count - len(indices)
-    if missing <= 0 or len(exceptions) != 1:
+    if len(exceptions) != 1:
         return indices
     position = exceptions[0]
     labels = indices[position].labels
@@ -276,7 +276,7 @@ def _label_places(index_set: IndexSet, index: Index) -> list[int]:
     if index.kind == "labels":
         return places
     if index.kind == "except":
-        return sorted(set(range(len(index_set.labels))) - set(places))
+        return list(set(range(len(index_set.labels))) - set(places))
     first, last = places
     if not index_set.is_ordered:
         raise ModellingError(

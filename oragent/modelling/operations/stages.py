@@ -134,14 +134,14 @@ def limit_objective(arrays: Arrays, by: Arrays, limit: float) -> Arrays:
         raise ModellingError(SOFT)
     if by.features.quadratic:
         return _with_quadratic_limit(arrays, by, limit + by.sense.sign * room)
-    if by.sense.sign > 0:
+    if by.sense is Sense.MINIMIZE:
         return with_row(arrays, by.cost, -np.inf, limit - by.constant + room)
     return with_row(arrays, by.cost, limit - by.constant - room, np.inf)
 
 
 def _with_quadratic_limit(arrays: Arrays, by: Arrays, limit: float) -> Arrays:
     terms = {column: float(by.cost[column]) for column in np.flatnonzero(by.cost).tolist()}
-    relation = Relation.AT_MOST if by.sense.sign > 0 else Relation.AT_LEAST
+    relation = Relation.AT_MOST if by.sense is Sense.MINIMIZE else Relation.AT_LEAST
     rows = arrays.features.quadratic_rows
     name = f"limit {len(rows) + 1} of an objective"
     row = QuadraticRow(name, terms, by.features.quadratic, relation, limit - by.constant)

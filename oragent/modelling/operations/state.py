@@ -82,11 +82,15 @@ class ModelStudy:
             for change in remaining:
                 model = apply_change(model, change, self.base)
             self._models[key] = ModelScenario(changes, model, ScenarioModel(model.to_arrays()))
-            room = max(2, min(KEPT_MODELS, KEPT_NONZEROS // max(1, len(model.columns))))
-            while len(self._models) > room:
+            while len(self._models) > 2 and self._is_full(len(model.columns)):
                 self._models.popitem(last=False)
         self._models.move_to_end(key)
         return self._models[key]
+
+    def _is_full(self, nonzeros: int) -> bool:
+        """Return True if more models are in memory than may be, each with as many nonzero coefficients."""
+        count = len(self._models)
+        return count > KEPT_MODELS or count * nonzeros > KEPT_NONZEROS
 
     def named(self, name: str) -> Changes:
         """Return the changes of a kept scenario. ``base`` is the model without changes."""

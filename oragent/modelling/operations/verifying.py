@@ -42,8 +42,6 @@ from oragent.modelling.solving.model_solving import breaches
 if TYPE_CHECKING:
     from oragent.modelling.capture.program import CapturedModel, CapturedProgram
 
-# Positions in two models.
-Places = tuple[Positions, Positions]
 # Interval of the factors of costs and of data.
 COST_FACTORS = (0.2, 3.0)
 DATA_FACTORS = (0.8, 1.25)
@@ -59,8 +57,8 @@ POINT_ENDINGS = (".sol", ".csv")
 MODEL_KEYS = {"variables", "version"}
 
 
-def _shared_cells(first: IndexedModel, second: IndexedModel) -> tuple[Places, list[str]]:
-    """Return the positions in both models of the cells of data that both use, and the names of these data."""
+def _shared_cells(first: IndexedModel, second: IndexedModel) -> tuple[Positions, list[str]]:
+    """Return the ``(2, k)`` positions in both models of the cells of data that both use, and the names of the data."""
     others = {fold(family.name): family for family in second.parameters}
     pairs: list[tuple[int, int]] = []
     names = []
@@ -76,9 +74,8 @@ def _shared_cells(first: IndexedModel, second: IndexedModel) -> tuple[Places, li
     return _columns_of(pairs), names
 
 
-def _columns_of(pairs: list[tuple[int, int]]) -> Places:
-    first, second = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
-    return first, second
+def _columns_of(pairs: list[tuple[int, int]]) -> Positions:
+    return np.array(pairs, np.int64).reshape(-1, 2).T
 
 
 def _key(model: IndexedModel, family: Family, position: int) -> tuple[str, ...]:
@@ -90,8 +87,8 @@ def _is_used(model: IndexedModel, family: Family) -> bool:
     return any(np.isin(vector.links.cells, family.positions).any() for vector in vectors)
 
 
-def _shared_columns(first: IndexedModel, second: IndexedModel) -> Places:
-    """Return the columns in both models of variables with the same name and the same nonzero cost."""
+def _shared_columns(first: IndexedModel, second: IndexedModel) -> Positions:
+    """Return the ``(2, k)`` columns in both models of variables with the same name and the same nonzero cost."""
     place_of = {fold(name): position for position, name in enumerate(second.column_names)}
     costs = first.to_arrays().cost, second.to_arrays().cost
     pairs = []
@@ -114,18 +111,18 @@ def match_optima(first: IndexedModel, second: IndexedModel, limits: SolveLimits,
     """
     trials = [_trial("as given", first.to_arrays(), second.to_arrays(), first, limits)]
     columns, (cells, data) = _shared_columns(first, second), _shared_cells(first, second)
-    size = len(columns[0])
+    size = columns.shape[1]
     more = ", ..." if len(data) > SHOWN_DATA else ""
     names = ", ".join(plain(name, 30) for name in data[:SHOWN_DATA])
     kinds = [
         (_with_costs, COST_FACTORS, columns, f"costs of {size} variable{'' if size == 1 else 's'}"),
         (_with_data, DATA_FACTORS, cells, f"data {names}{more}"),
     ]
-    kinds = [kind for kind in kinds if len(kind[2][0])]
+    kinds = [kind for kind in kinds if kind[2].size]
     random = np.random.default_rng(limits.seed)
     for trial in range(count if kinds else 0):
         change, interval, places, text = kinds[trial % len(kinds)]
-        factors = random.uniform(*interval, len(places[0]))
+        factors = random.uniform(*interval, places.shape[1])
         arrays = [change(model, place, factors) for model, place in zip((first, second), places, strict=True)]
         trials.append(_trial(text, arrays[0], arrays[1], first, limits))
     return tuple(trials)
@@ -187,10 +184,8 @@ def verify(study: ModelStudy, request: ops.VerifyRequest) -> VerifyResult:
 
 
 def _is_model(path: Path) -> bool:
-    if path.suffix.lower() in POINT_ENDINGS:
-        return False
     if path.suffix.lower() != ".json":
-        return True
+        return path.suffix.lower() not in POINT_ENDINGS
     data = load_json(read_bytes(path, "values or a model"), f"{plain(str(path), 200)}: values or a model")
     return isinstance(data, dict) and bool(MODEL_KEYS & data.keys()) and "values" not in data
 
