@@ -1,0 +1,291 @@
+"""Lists in results: the order of equal entries, the limits on their lengths, and their tables for a terminal."""
+
+import io
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from oragent._base.errors import ModellingError
+from oragent.modelling.data.builder import IndexedModelBuilder
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.model_records import Objective, Row, Variable
+from oragent.modelling.data.model_values import Relation, Sense
+from oragent.modelling.data.names import group_by_names
+from oragent.modelling.files.model_files import write
+from oragent.modelling.operations import ModelSession, conflicting, result_tables, rows
+from oragent.modelling.operations.explanation import explain
+from oragent.modelling.operations.printing import print_fields, print_result
+from oragent.modelling.operations.result_tables import make_table, value_text
+from oragent.modelling.operations.results import DiffEntry, Figure, GroupTotal, SetInfo, SolveResult
+from oragent.modelling.operations.slices import nearest_names
+from oragent.modelling.operations.state import moved
+from tests.modelling import indexed_models as models
+from tests.modelling.shops import fixed_shop
+
+# Sorting keeps the order of few equal entries in any case.
+MANY = 40
+
+
+def many(price: float = 1.0, unit: str = "") -> IndexedModel:
+    """Variables from 0 to 1, each with a price and a row for its upper bound, which binds."""
+    builder = IndexedModelBuilder("many")
+    labels = [f"s{number:02}" for number in range(MANY)]
+    builder.add_set("s", labels)
+    builder.add_parameter("size", ["s"], np.full(MANY, 3.0))
+    x = builder.add_variables("x", ["s"], high=5.0, unit="t")
+    builder.add_rows("cap", ["s"], "<=", rows=np.arange(MANY), columns=x, rhs=1.0, unit=unit)
+    builder.set_objective("o", "maximize", x, price, unit="EUR")
+    return builder.build()
+
+
+def test_equal_members_stay_in_the_order_of_the_model() -> None:
+    model, session = many(), ModelSession(many())
+    cells = [f"size[s{number:02}]" for number in range(MANY)]
+    for count in (MANY, -MANY):
+        assert [member.name for member in session.ask(f"top {count} size").members] == cells
+        names = [member.name for member in session.ask(f"top {count} cap by price").members]
+        assert names == list(model.row_names)
+    (entry,) = moved(model, np.zeros(MANY), np.ones(MANY))
+    assert [name for name, _, _ in entry.largest] == list(model.column_names[:5])
+    assert entry.members == MANY
+
+
+def test_equal_differences_stay_in_the_order_of_the_model(tmp_path) -> None:
+    session = ModelSession(many(), folder=tmp_path)
+    session.ask("size += 1")
+    write(session.model, tmp_path / "other.json")
+    (entry,) = ModelSession(many(), folder=tmp_path).ask('diff "other.json"').entries
+    assert [name for name, _, _ in entry.largest] == [f"size[s{number:02}]" for number in range(5)]
+    assert entry.members == MANY
+
+
+def test_equal_reduced_costs_stay_in_the_order_of_the_model() -> None:
+    builder = IndexedModelBuilder("bounds")
+    builder.add_set("s", [f"s{number:02}" for number in range(MANY)])
+    x = builder.add_variables("x", ["s"], high=2.0)
+    fixed = builder.add_variables("fixed", low=1.0, high=1.0)
+    builder.set_objective("o", "minimize", [*x, *fixed], np.full(MANY + 1, 4.0))
+    model = builder.build()
+    # A fixed variable has a reduced cost, but no bound that could move.
+    assert [entry.name for entry in explain(model).ranges] == list(model.column_names[:20])
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "is_moved"),
+    [
+        (0.0, 0.9e-7, False),
+        (0.0, 1.1e-7, True),
+        (1e6, 1e6 + 0.09, False),
+        (1e6, 1e6 + 0.11, True),
+        (-1e6, -1e6 - 0.09, False),
+        (-1e6, -1e6 - 0.11, True),
+    ],
+)
+def test_a_value_has_moved_if_it_differs_by_more_than_its_last_digits(
+    before: float, after: float, is_moved: bool
+) -> None:
+    flat = IndexedModel.from_records([Variable("x", -1e9, 1e9)], [], Objective({"x": 1}), Sense.MINIMIZE)
+    model = group_by_names(flat)
+    assert bool(moved(model, np.array([before]), np.array([after]))) == is_moved
+
+
+def degenerate(count: int) -> ModelSession:
+    """Each variable has two equal limits, so that no dual of a row is unique."""
+    names = [f"x{number}" for number in range(count)]
+    limits = [Row(f"{side} {name}", {name: 1}, Relation.AT_MOST, 4) for name in names for side in ("one", "two")]
+    goal = Objective(dict.fromkeys(names, 1.0))
+    flat = IndexedModel.from_records([Variable(name) for name in names], limits, goal, Sense.MAXIMIZE)
+    return ModelSession(group_by_names(flat))
+
+
+def test_only_the_first_rows_without_unique_duals_are_priced(monkeypatch: pytest.MonkeyPatch) -> None:
+    for count, priced in ((2, 2), (4, 4), (9, 8)):
+        monkeypatch.setattr(rows, "MAX_PRICED_ROWS", count)
+        members = degenerate(4).ask("slack rows").members
+        assert [member.uniqueness for member in members] == ["not unique"] * 8
+        assert [member.price_up is not None for member in members] == [True] * priced + [False] * (8 - priced)
+        assert {(member.price_up.value, member.price_down.value) for member in members[:priced]} == {(0.0, -1.0)}
+
+
+def test_slopes_are_computed_for_as_many_rows_as_the_work_allows(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Each row has one of eight coefficients.
+    for work, checked in ((24, 3), (23, 2), (25, 3), (64, 8), (7, 0)):
+        monkeypatch.setattr(rows, "MAX_SLOPE_WORK", work)
+        members = degenerate(4).ask("slack rows").members
+        assert [member.uniqueness for member in members] == ["not unique"] * checked + ["not checked"] * (8 - checked)
+
+
+def test_as_many_members_are_priced_as_one_operation_may(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rows, "MAX_PRICED", 2)
+    session = fixed_shop(1).session()
+    assert len(session.ask("price room").members) == 2
+    assert len(session.ask("price open").members) == 4
+    monkeypatch.setattr(rows, "MAX_PRICED", 1)
+    for line in ("price room", "price open", "top 1 room by price"):
+        with pytest.raises(ModellingError):
+            session.ask(line)
+
+
+def test_the_largest_prices_name_the_members_that_have_none() -> None:
+    builder = IndexedModelBuilder("tight")
+    builder.add_set("s", [f"s{number}" for number in range(7)])
+    x = builder.add_variables("x", ["s"], high=1.0)
+    builder.add_rows("need", ["s"], ">=", rows=np.arange(7), columns=x, rhs=np.array([0.0, *([0.5] * 6)]))
+    builder.set_objective("o", "minimize", x, np.arange(1.0, 8.0))
+    result = ModelSession(builder.build()).ask("top 3 need by price")
+    assert ([member.name for member in result.members], result.size) == (["need[s0]"], 7)
+    assert [warning.split()[0] for warning in result.warnings] == [f"need[s{number}]" for number in range(1, 6)]
+
+
+def test_a_reason_lists_the_binding_rows_of_the_variable_with_a_coefficient() -> None:
+    limits = [
+        Row("own", {"x": 1}, Relation.AT_MOST, 3),
+        Row("other", {"y": 1}, Relation.AT_MOST, 2),
+        Row("both", {"x": 2, "y": 1}, Relation.AT_MOST, 8),
+        Row("tie", {"x": -1, "z": 1}, Relation.EQUAL, 0),
+        Row("far", {"x": 1}, Relation.AT_MOST, 9),
+        Row("none", {"x": 0, "y": 1}, Relation.AT_MOST, 2),
+    ]
+    variables = [Variable(name, 0, 50) for name in "xyz"]
+    flat = IndexedModel.from_records(variables, limits, Objective({"x": 1, "y": 1}), Sense.MAXIMIZE)
+    result = ModelSession(group_by_names(flat)).ask("why x")
+    assert {member.name for member in result.rows} == {"own", "both", "tie"}
+    assert {member.slack.value for member in result.rows} == {0.0}
+
+
+def shown_text(part: object) -> str:
+    out = io.StringIO()
+    print_fields(part, Console(file=out, width=200))
+    return out.getvalue()
+
+
+def group(label: str, value: float | None, unit: str = "") -> GroupTotal:
+    return GroupTotal(label=label, total=Figure(value=value, low=value, high=value, unit=unit), members=3)
+
+
+def test_a_table_has_the_columns_that_any_part_fills_and_counts_what_it_omits() -> None:
+    parts = [DiffEntry(of="data", name="a", change="removed", members=2),
+             DiffEntry(of="costs", name="b", change="changed", members=1, effect=Figure.exact(2.5, "EUR"))]  # fmt: skip
+    table = make_table("entries", parts, 5)
+    assert table.header == ("of", "name", "change", "members", "effect")
+    assert table.rows == (("data", "a", "removed", "2", ""), ("costs", "b", "changed", "1", "2.5 EUR"))
+    assert (table.title, table.hidden) == ("entries", 0)
+    for limit, hidden in ((1, 1), (2, 0), (3, 0)):
+        table = make_table("entries", parts, limit)
+        assert (len(table.rows), table.hidden) == (2 - hidden, hidden)
+    # The first part alone decides nothing about columns that it leaves empty.
+    assert make_table("entries", parts, 1).header == ("of", "name", "change", "members")
+
+
+def test_figures_without_a_value_are_empty_whatever_their_unit() -> None:
+    assert value_text(Figure(unit="EUR")) == value_text(Figure()) == value_text(None) == value_text("") == ""
+    assert value_text(Figure(low=3.0, unit="EUR")).endswith("3 EUR")
+    assert value_text(Figure.exact(0.0, "EUR")) == "0 EUR"
+    assert [value_text(value) for value in (True, False, 0, 2.5, "a")] == ["yes", "no", "0", "2.5", "a"]
+    assert value_text((("x", None, 2.0), ("y", 0.0, None))) == "x - 2; y 0 -"
+    assert value_text(("a", "b")) == "a; b"
+    table = make_table("groups", [group("a", None, "t"), group("b", 2.0, "t")], 9)
+    assert table.rows == (("a", "", "3"), ("b", "2 t", "3"))
+
+
+def index_set(name: str, count: int) -> SetInfo:
+    labels = tuple(f"{name}{number}" for number in range(count))
+    return SetInfo(name=name, size=count, labels=labels, ordered=False, time=False, guessed=False)
+
+
+def test_a_set_alone_shows_more_labels_than_beside_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(result_tables, "MAX_ENTRIES", 4)
+    monkeypatch.setattr(result_tables, "MAX_LABELS", 2)
+
+    def labels(*parts: SetInfo) -> list[str]:
+        table = make_table("sets", parts, 9)
+        return [row[table.header.index("labels")] for row in table.rows]
+
+    assert labels(index_set("a", 4)) == ["a0; a1; a2; a3"]
+    assert labels(index_set("a", 6)) == ["a0; a1; a2; a3; and 2 more"]
+    assert labels(index_set("a", 2), index_set("b", 3)) == ["a0; a1", "b0; b1; and 1 more"]
+    # Labels that the description left out are counted as well.
+    assert labels(index_set("c", 3).model_copy(update={"size": 90})) == ["c0; c1; c2; and 87 more"]
+
+
+def test_printed_tables_have_their_title_and_count_their_omitted_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("oragent.modelling.operations.printing.SHOWN_ROWS", 3)
+    result = SolveResult(objective=Figure.exact(4.0), families=tuple(group(name, 1.0) for name in "abcde"))
+    out = io.StringIO()
+    print_result(result.model_copy(update={"warnings": ("late",)}), Console(file=out, width=200))
+    lines = [line.strip() for line in out.getvalue().splitlines()]
+    assert "families" in lines
+    assert [line[0] for line in lines if line.endswith("3")] == ["a", "b", "c"]
+    assert [line.split()[0] for line in lines if "more" in line] == ["2"]
+    assert "note: late" in lines
+    few = shown_text(SolveResult(objective=Figure.exact(4.0), families=(group("a", 1.0),)))
+    assert "more" not in few
+
+
+def test_columns_behind_the_first_are_aligned_to_the_right() -> None:
+    result = SolveResult(objective=Figure.exact(1.0), families=(group("a", 1.0), group("longer", 2000.0)))
+    lines = shown_text(result).splitlines()
+    (short,) = [line for line in lines if line.split()[:1] == ["a"]]
+    (long,) = [line for line in lines if line.split()[:1] == ["longer"]]
+    assert short.startswith("a ")
+    assert short.index("1") == long.index("2,000") + len("2,000") - 1
+
+
+def test_a_name_has_at_most_three_near_ones() -> None:
+    text = nearest_names("room", ["room1", "room2", "room3", "room4", "zzz"])
+    assert sum(f"room{number}" in text for number in range(1, 5)) == 3
+
+
+def test_a_name_that_only_begins_as_a_family_is_no_member() -> None:
+    session = ModelSession(models.transport())
+    with pytest.raises(ModellingError):
+        session.ask("describe ship_Nowhere_wk1")
+    for lone in ("* except Lyon, Paris", "* except Lyon"):
+        with pytest.raises(ModellingError):
+            session.ask(f"data ship[{lone}]")
+
+
+@pytest.mark.parametrize(("unit", "units"), [("t", {"t"}), ("", {""})])
+def test_a_repair_has_the_unit_of_the_rows(unit: str, units: set[str]) -> None:
+    session = ModelSession(many(unit=unit))
+    session.ask("lower(x) = 2")
+    result = session.ask("repair")
+    assert {result.total.unit} == units
+    assert result.total.value == pytest.approx(MANY)
+    session.ask("row extra: x[s00] >= 9")
+    # The added row has no unit, so that the sum has none either.
+    assert session.ask("repair").total.unit == ""
+
+
+def test_a_repair_of_some_rows_names_what_stays_in_conflict(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [f"x{number}" for number in range(4)]
+    limits = [Row("all", dict.fromkeys(names, 1.0), Relation.AT_LEAST, 9),
+              *(Row(f"cap {name}", {name: 1}, Relation.AT_MOST, 1) for name in names),
+              Row("aside", {"x0": 1}, Relation.AT_LEAST, 0)]  # fmt: skip
+    flat = IndexedModel.from_records([Variable(name) for name in names], limits, Objective({"x0": 1}), Sense.MINIMIZE)
+    for most, named, more in ((3, 3, "2 more"), (4, 4, "1 more"), (5, 5, ""), (9, 5, "")):
+        monkeypatch.setattr(conflicting, "SHOWN_NAMES", most)
+        with pytest.raises(ModellingError) as problem:
+            ModelSession(group_by_names(flat)).ask("repair rows.aside")
+        text = str(problem.value)
+        assert sum(name in text for name in ("'all'", *(f"'\"cap {name}\"'" for name in names))) == named
+        assert "aside" not in text
+        assert (more in text) if more else ("more" not in text)
+
+
+def test_changed_members_of_a_family_lead_its_names() -> None:
+    session = ModelSession(many())
+    session.run(["row all: sum x >= 99", "objective profit: minimize sum x", "cap[s07] = 0.5", "cap[s03] = 0.25"])
+    result = session.ask("conflict")
+    (caps,) = [entry for entry in result.families if entry.family == "cap"]
+    assert (caps.names[:3], caps.members, caps.changed) == (("cap[s03]", "cap[s07]", "cap[s00]"), MANY, True)
+    assert [entry.family for entry in result.families] == ["cap", "all"]
+    assert [entry.changed for entry in result.families] == [True, True]
+
+
+def test_a_new_row_named_like_a_variable_counts_as_changed() -> None:
+    session = fixed_shop(1).session()
+    session.run(["row make: sum variables.make >= 99", "row late: batch <= 1", "drop late", "waste(batch) += 1"])
+    (entry,) = [entry for entry in session.ask("conflict").families if entry.part == "rows" and entry.family == "make"]
+    assert entry.changed
