@@ -139,10 +139,9 @@ def _choose_setting(
     if is_scored:
         lines.append("No setting is shown to be better than the present values: none is scored.")
         return Calibration(source, "\n".join(lines))
-    if is_practice and scorable:
-        excess = _describe_excess(run, min(scorable, key=lambda pair: pair[1] or 0.0))
-        return Calibration(source, "\n".join(lines), excess)
-    return Calibration(source, "\n".join(lines))
+    late, limit_s = [(row, seconds) for row, seconds in scorable if seconds is not None], _time_limit(run)
+    problem = _describe_excess(late, limit_s) if is_practice and late and limit_s is not None else ""
+    return Calibration(source, "\n".join(lines), problem)
 
 
 def _describe_rules(result: SweepResult) -> list[str]:
@@ -155,40 +154,39 @@ def _describe_rules(result: SweepResult) -> list[str]:
     return [f"{text}:"]
 
 
-def _describe_excess(run: RoundContext, fastest: tuple[SweepRow, float | None]) -> str:
+def _describe_excess(late: Sequence[tuple[SweepRow, float]], limit_s: float) -> str:
     """State that no setting of a sweep fits the time limit, and what share of the fastest setting's work would fit."""
-    row, seconds = fastest
-    limit_s = _time_limit(run) or 0.0
-    percent = round_down(100 * NEARLY * limit_s / seconds if seconds else 100.0)
+    row, seconds = min(late, key=lambda pair: pair[1])
+    percent = round_down(100 * NEARLY * limit_s / seconds)
     return (
         f"no setting of the sweep fits the time limit of {limit_s:g} s: the fastest, {setting_words(row)}, would take "
-        f"{describe_seconds(seconds or 0.0)} when it is scored; values with {percent:g} % of its work fit"
+        f"{describe_seconds(seconds)} when it is scored; values with {percent:g} % of its work fit"
     )
 
 
 async def calibrate_work(run: RoundContext, source: str) -> Calibration:
     """Set the work parameter of a program, if it declares one, based on its time on practice instances."""
-    limit_s, planned = _time_limit(run), scored_instances(run)
-    is_possible = run.experiments.instances.mode == PRACTICE and limit_s is not None and planned is not None
-    if not is_possible or work_parameter(source) is None or run.experiments.cpu_s_left < MIN_S:
+    limit_s, planned, practice = _time_limit(run), scored_instances(run), run.experiments.instances
+    if practice.mode != PRACTICE or limit_s is None or planned is None:
         return Calibration(source)
-    runs = min(CALIBRATION_SHARE * clock_cpu_s_left(run) / limit_s, MAX_VALUES) if limit_s else MAX_VALUES
+    if work_parameter(source) is None or run.experiments.cpu_s_left < MIN_S:
+        return Calibration(source)
+    runs = min(CALIBRATION_SHARE * clock_cpu_s_left(run) / limit_s, MAX_VALUES)
     if runs < 1:
         return Calibration(
             source, "Too little time is left on the clock to set the work: the program is scored as it is."
         )
 
-    practice = run.experiments.instances
     sizes = practice.sizes or run.problem.about.sizes.get("val", ())
     # The time of as many instances as a score has is known well enough.
-    count = min(practice.count or 1, max((planned or 0) // max(len(sizes), 1), 1))
+    count = min(practice.count or planned, max(planned // max(len(sizes), 1), 1))
     subset = replace(practice, instances=str(count))
 
     async def measure(text: str) -> ProbeResult:
         return await run.experiments.probe_train(text, subset)
 
     try:
-        return await calibrate(measure, source, limit_s or 0.0, planned or 0, int(runs))
+        return await calibrate(measure, source, limit_s, planned, int(runs))
     except (ConfigError, CandidateError):
         # No CPU seconds are left.
         return Calibration(source)
