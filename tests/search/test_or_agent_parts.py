@@ -41,7 +41,7 @@ def elite(score: float) -> Elite:
 
 
 def child(tree: IdeaTree, parent: IdeaNode, score: float | None) -> IdeaNode:
-    return IdeaNode(0, parent.depth + 1, parent.number, Idea("t", "i"), None if score is None else elite(score))
+    return IdeaNode(parent.depth + 1, parent.number, Idea("t", "i"), None if score is None else elite(score))
 
 
 def grown(scores: dict[int, list[float | None]], depth: int = 3) -> IdeaTree:

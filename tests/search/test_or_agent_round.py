@@ -210,7 +210,7 @@ def grow_by(monkeypatch: pytest.MonkeyPatch, work: Callable[[Any, IdeaTree, Roun
 def add_leaf(run: Any, tree: IdeaTree, start: RoundStart) -> None:
     found = candidate("print", 2.0)
     run.candidates += [candidate("print", 2.0, PROBE), found, found]
-    tree.grow(tree.nodes[0], [IdeaNode(0, 1, 0, Idea("t", "i"), Elite.of(found))])
+    tree.grow(tree.nodes[0], [IdeaNode(1, 0, Idea("t", "i"), Elite.of(found))])
 
 
 @pytest.mark.parametrize("turn", [1, 2, 5])
@@ -272,10 +272,10 @@ def test_the_tree_of_a_round_has_the_depth_and_rules_of_its_settings(monkeypatch
         run = make_run(archive([[elite("0.0", 9.0), elite("0.1", 8.0)]]), turn=2, depth=2, root_children=children)
         asyncio.run(research.play_round(run))
         tree = trees.pop()
-        worse = IdeaNode(0, 1, 0, Idea("t", "i"), elite("1.0", 99.0))
+        worse = IdeaNode(1, 0, Idea("t", "i"), elite("1.0", 99.0))
         tree.grow(tree.nodes[0], [worse])
         assert worse.state == ("open" if children == "all" else "worse")
-        good = IdeaNode(0, 2, 1, Idea("t", "i"), elite("1.1", 1.0))
+        good = IdeaNode(2, 1, Idea("t", "i"), elite("1.1", 1.0))
         tree.grow(worse, [good])
         assert good.state == "closed"
 
@@ -308,7 +308,7 @@ class Growth:
         self.grounds.append(grounds)
         leaf = grounds.leaf
         return [
-            IdeaNode(0, leaf.depth + 1, leaf.number, idea, None if score is None else elite(idea.title, score))
+            IdeaNode(leaf.depth + 1, leaf.number, idea, None if score is None else elite(idea.title, score))
             for idea, score in zip(ideas, self.scores, strict=False)
         ]
 
@@ -367,7 +367,7 @@ def test_a_root_of_which_no_idea_works_is_asked_again(
 
 # --- branches --------------------------------------------------------------------------------------------------------
 
-GROUNDS = Grounds(IdeaNode(2, 1, 0, None, None), (elite("0.0", 9.0),), "known", opening=False)
+GROUNDS = Grounds(IdeaNode(1, 0, None, None, number=2), (elite("0.0", 9.0),), "known", opening=False)
 OPENING = replace(GROUNDS, opening=True)
 IDEAS = [Idea("a", "first"), Idea("b", "second"), Idea("c", "third")]
 
@@ -467,7 +467,7 @@ def test_a_child_of_the_root_that_still_fails_is_repaired_further(
 ) -> None:
     course = Course(monkeypatch, {"a": None, "b": 5.0})
     course.mended = 7.0
-    grounds = replace(GROUNDS, leaf=IdeaNode(2, depth, 0, None, None))
+    grounds = replace(GROUNDS, leaf=IdeaNode(depth, 0, None, None, number=2))
     nodes = explore(make_run(allocation="even", experiments=1, root_debugging=3), IDEAS[:2], grounds)
     assert course.debugged == [("a", 3)] * mended
     assert [node.solution and node.solution.score for node in nodes] == [7.0 if mended else None, 5.0]
@@ -489,10 +489,11 @@ def test_a_branch_whose_budget_ends_keeps_what_it_has(monkeypatch: pytest.Monkey
 def test_an_idea_alone_or_without_experiments_takes_no_turns(
     changes: dict[str, Any], ideas: int, grounds: Grounds, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    Course(monkeypatch, {"a": 5.0, "b": 4.0})
-    run = make_run(**({"experiments": 8} | changes))
+    course = Course(monkeypatch, {"a": 5.0, "b": None})
+    run = make_run(**({"experiments": 8, "from_failure": "always", "root_debugging": 2} | changes))
     explore(run, IDEAS[:ideas], grounds)
     assert len(run.forks) == 1
+    assert bool(course.concluded) == (grounds is GROUNDS)
 
 
 def test_branches_take_turns_and_those_that_gain_have_more(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -513,6 +514,10 @@ def test_branches_take_turns_and_those_that_gain_have_more(monkeypatch: pytest.M
 def test_a_branch_at_its_limit_or_that_is_over_leaves_the_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     course = Course(monkeypatch, {"a": 5.0, "b": 5.0})
     course.gains = {"a": 1.0}
+    single = make_run(experiments=1)
+    explore(single, IDEAS[:2])
+    assert [weights for _, _, weights in single.forks] == [[], [1, 1]]
+    course.experiments.clear()
     explore(make_run(experiments=4, experiments_most=3), IDEAS[:2])
     # The limit is never below the mean number of experiments.
     assert [(title, number, goes_on) for title, number, goes_on, _ in course.experiments] == [
@@ -531,14 +536,14 @@ def test_a_branch_at_its_limit_or_that_is_over_leaves_the_turns(monkeypatch: pyt
 
 def test_the_gain_of_a_branch_is_relative_to_the_best_of_all_before() -> None:
     run = make_run()
-    branches = [_Branch(IdeaNode(0, 1, 0, None, None)) for _ in range(3)]
+    branches = [_Branch(IdeaNode(1, 0, None, None)) for _ in range(3)]
     for branch, score in zip(branches, (4.0, 5.0, None), strict=True):
         latest = candidate("p", score)
         best = None if score is None else Elite.of(latest)
         branch.session = ExperimentSession(IDEAS[0], (), latest, best)
     assert research._best_of(run, branches) == -4.0
     assert research._best_of(run, branches[2:]) is None
-    assert research._best_of(run, [_Branch(IdeaNode(0, 1, 0, None, None))]) is None
+    assert research._best_of(run, [_Branch(IdeaNode(1, 0, None, None))]) is None
     gains = [[research._branch_gain(run, branch, bar) for branch in branches] for bar in (-8.0, -4.5, None, 0.0)]
     assert gains == [[0.5, 0.375, 0.0], [pytest.approx(1 / 9), 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 0.0]]
     negative = _Branch(branches[0].node)

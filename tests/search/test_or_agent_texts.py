@@ -173,7 +173,9 @@ def test_what_an_evaluation_printed_is_shown_without_figures_of_the_prompt(
 
 def node(number: int, parent: int, score: float | None, state: str, depth: int = 1, **fields: Any) -> IdeaNode:
     solution = None if score is None else elite(score, f"1.{number}")
-    return IdeaNode(number, depth, parent, Idea(f"idea {number}", f"text {number}"), solution, state=state, **fields)
+    return IdeaNode(
+        depth, parent, Idea(f"idea {number}", f"text {number}"), solution, state=state, number=number, **fields
+    )
 
 
 def make_tree(nodes: list[IdeaNode], depth: int = 3, **options: Any) -> IdeaTree:

@@ -129,7 +129,7 @@ async def _grow_tree(run: RoundContext, tree: IdeaTree, start: RoundStart, memor
         count = affordable_ideas(run, start.ideas if at_root else agent.children, opening=start.opening)
         ideas = await propose_ideas(run, tree, leaf, memory, count)
         grounds = Grounds(leaf, tree.programs(leaf), memory, opening=start.opening)
-        surplus = [IdeaNode(0, leaf.depth + 1, leaf.number, idea, None, state=UNTRIED) for idea in ideas[count:]]
+        surplus = [IdeaNode(leaf.depth + 1, leaf.number, idea, None, state=UNTRIED) for idea in ideas[count:]]
         tree.grow(leaf, [*await explore_ideas(run, ideas[:count], grounds), *surplus])
         if at_root and retries and all(node.solution is None for node in tree.nodes[1:]):
             leaf.state, retries = "open", retries - 1
@@ -195,7 +195,7 @@ async def _begin_branch(run: RoundContext, idea: Idea, grounds: Grounds) -> _Bra
 
 async def _code_idea(run: RoundContext, idea: Idea, grounds: Grounds) -> _Branch:
     leaf = grounds.leaf
-    branch = _Branch(IdeaNode(0, leaf.depth + 1, leaf.number, idea, None))
+    branch = _Branch(IdeaNode(leaf.depth + 1, leaf.number, idea, None))
     try:
         candidate = await implement_idea(run, idea, grounds.programs, grounds.memory)
     except BudgetExhausted:

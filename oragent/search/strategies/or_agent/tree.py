@@ -181,8 +181,6 @@ class Idea:
 class IdeaNode:
     """Node of the tree: an idea with its solution."""
 
-    # Number in the order of the round; the root is 0.
-    number: int
     # Depth; the root has depth 0.
     depth: int
     # Number of the parent node; None for the root.
@@ -203,6 +201,8 @@ class IdeaNode:
     state: str = "open"
     # True if its solution is better than the programs from which it started.
     better: bool = False
+    # Number in the order of the round, which the tree sets; the root is 0.
+    number: int = 0
 
 
 class IdeaTree:
@@ -213,7 +213,7 @@ class IdeaTree:
     ) -> None:
         self.start = tuple(start)
         self._fitness, self._depth, self._all_at_root = fitness, depth, all_at_root
-        self.nodes = [IdeaNode(0, 0, None, None, self.start[-1])]
+        self.nodes = [IdeaNode(0, None, None, self.start[-1])]
 
     def better(self, child: Elite | None, parent: Elite | None) -> bool:
         """Return True if a solution is strictly better than another. Any solution is better than none."""
