@@ -98,6 +98,11 @@ def test_what_few_pairs_show_at_best_is_what_the_tests_give_at_best(pairs: int, 
         assert best_case(int(needed) - 1, "seed", tests)
 
 
+@pytest.mark.parametrize("alpha", [0.05, 0.01, 1 / 16, 1 / 32, 0.3])
+def test_the_number_of_pairs_is_the_first_at_which_p_can_be_below_the_level(alpha: float) -> None:
+    assert pairs_needed(alpha) == next(pairs for pairs in range(1, 99) if least_p(pairs) < alpha)
+
+
 def test_one_pair_allows_no_test() -> None:
     assert best_case(1, "seed") == "1 seed allows no test; at least 6 seeds are needed for p < 0.05"
 

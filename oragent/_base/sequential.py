@@ -14,6 +14,7 @@ differences that have not occurred yet are in neither: `tests/tools/duels.py` me
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from statistics import NormalDist
 
 import numpy as np
@@ -74,6 +75,18 @@ def anytime_p(differences: Sequence[float] | NDArray[np.float64]) -> float:
     return math.exp(-_log_wealth(np.asarray(differences, dtype=float)))
 
 
+@lru_cache
+def fewest_pairs(level: float = ALPHA) -> int:
+    """Return the number of pairs from which the test has an interval, so that it can show a difference.
+
+    It is the number at which equal differences of one sign have a p-value below the level, which is above 0.
+    """
+    pairs = 1
+    while anytime_p(np.ones(pairs)) >= level:
+        pairs += 1
+    return pairs
+
+
 def _log_wealth(sample: NDArray[np.float64]) -> float:
     """Return the logarithm of the largest wealth so far, at least 0.
 
@@ -96,7 +109,7 @@ def _find_interval(
     variance of the mixture that gives the narrowest interval at `PLANNED_PAIRS`.
     """
     count = len(sample)
-    if anytime_p(np.ones(count)) >= level:
+    if count < fewest_pairs(level):
         return -math.inf, math.inf
     errors = factors / factors.mean() * (sample - mean)
     spread = math.sqrt(float(errors @ errors) / (count - 1))

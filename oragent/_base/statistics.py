@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from math import ceil, log2
+from math import floor, log2
 
 import numpy as np
 from numpy.typing import NDArray
@@ -229,8 +229,16 @@ def least_p(pairs: int) -> float:
 
 
 def pairs_needed(alpha: float = ALPHA) -> int:
-    """Return the number of pairs from which the two-sided sign-flip test can reach ``alpha``."""
-    return ceil(log2(2.0 / alpha))
+    """Return the number of pairs from which the two-sided sign-flip test can give a p-value below ``alpha``."""
+    return floor(log2(2.0 / alpha)) + 1
+
+
+def describe_shortage(pairs: int, needed: int, noun: str = "instance") -> str:
+    """Describe that a number of pairs is too small for any difference to be shown; empty if there are ``needed``."""
+    if pairs >= needed:
+        return ""
+    verb = "is" if pairs == 1 else "are"
+    return f"{format_count(pairs, noun)} {verb} too few to show any difference: at least {needed} are needed"
 
 
 def best_case(pairs: int, noun: str, tests: int = 1) -> str:

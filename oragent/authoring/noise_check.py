@@ -6,7 +6,7 @@ from statistics import fmean, pstdev, stdev
 
 from oragent._base.racing import read_instance_values
 from oragent._base.sequential import detectable_effect
-from oragent._base.statistics import relative_gain
+from oragent._base.statistics import describe_shortage, pairs_needed, relative_gain
 from oragent.authoring.bench import ContractFinding, Level, ScoringBench, Seed
 from oragent.evaluation.capabilities import FRESH_SEED, PRACTICE
 from oragent.evaluation.noise import ProblemNoise, SizeNoise
@@ -44,11 +44,13 @@ def check_noise(bench: ScoringBench, seed: Seed, offers: frozenset[str], variant
     count = sum(map(len, (read_instance_values(seed.val.metrics) or sets[0]).values()))
     noise = _measure(scores, sets, _differ(bench, sets, variants), count)
     praise = f"score {fmean(scores):.6g}, standard deviation {noise.spread:.3g} between {SETS} sets like val"
-    if noise.shown is not None and noise.paired_spread is not None:
-        praise += (
-            f"; a variant of the seed differs by a standard deviation of {100 * noise.paired_spread:.3g} % on an "
-            f"instance, so val shows a difference of {100 * noise.shown:.3g} % with probability 80 %"
-        )
+    if noise.paired_spread is not None:
+        spread = f"{100 * noise.paired_spread:.3g} %"
+        praise += f"; a variant of the seed differs by a standard deviation of {spread} on an instance"
+    if noise.shown is not None:
+        praise += f", so val shows a difference of {100 * noise.shown:.3g} % with probability 80 %"
+    if shortage := describe_shortage(count, pairs_needed()):
+        praise += f"; on val, {shortage}"
     return ContractFinding(Level.OK, TITLE, praise, noise)
 
 
@@ -61,7 +63,7 @@ def _measure(scores: Sequence[float], sets: Sequence[Values], gains: Sequence[fl
         spread=stdev(scores),
         sizes=sizes,
         paired_spread=spread,
-        shown=None if spread is None else spread * detectable_effect(count),
+        shown=None if spread is None or count < pairs_needed() else spread * detectable_effect(count),
     )
 
 

@@ -29,7 +29,7 @@ from oragent.search.checks import way_on
 from oragent.search.engine import Engine
 from oragent.search.events import Progress, SearchResult
 from oragent.search.folder import RunFolder
-from oragent.search.leader_race import is_above_noise
+from oragent.search.leader_race import describe_step
 
 # Minimum number of columns at which running jobs are a column of their own.
 WIDE = 140
@@ -375,9 +375,8 @@ class Display:
         """Describe whether the step from the former leader is more than the noise of the instances."""
         if progress.shown_on:
             return f", shown on {format_count(progress.shown_on, 'new instance')}"
-        tried = progress.spent.evaluations
-        is_above = is_above_noise(self._direction, former.metrics, progress.best.metrics, tried)
-        return {True: ", above the noise", False: ", within the noise", None: ""}[is_above]
+        step = describe_step(self._direction, former.metrics, progress.best.metrics, progress.spent.evaluations)
+        return f", {step}" if step else ""
 
     def _describe_best(self, now: float) -> Best | None:
         if self._best is None:

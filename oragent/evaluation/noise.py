@@ -38,7 +38,8 @@ class ProblemNoise:
     sizes: Mapping[str, SizeNoise]
     # Standard deviation, on an instance, of the relative difference of a variant from the seed. None without a variant.
     paired_spread: FiniteFloat | None
-    # Relative difference that all instances of val show with probability 80 %. None without a variant.
+    # Relative difference that all instances of val show with probability 80 %. None without a variant, and
+    # for too few instances.
     shown: FiniteFloat | None
 
 

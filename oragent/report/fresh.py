@@ -9,7 +9,7 @@ from typing import Any
 from oragent._base.direction import Direction
 from oragent._base.errors import ProblemError, StoreError
 from oragent._base.safe_load import load_yaml
-from oragent._base.statistics import ALPHA
+from oragent._base.statistics import ALPHA, describe_shortage, pairs_needed
 from oragent._base.text_format import escape_text
 from oragent.evaluation.capabilities import FRESH_SEED
 from oragent.report.held_out import DAMAGED, HeldOutScorer, best_text, hash_best, paired_figures, write_record
@@ -246,7 +246,8 @@ def _read_sizes(figures: dict[str, Any]) -> tuple[str, ...]:
 
 def _describe_size(pair: Paired) -> str:
     if pair.p is None or pair.p >= ALPHA:
-        return f"gain {pair.gain:.4g}, not shown to differ"
+        shortage = describe_shortage(pair.instances, pairs_needed())
+        return f"gain {pair.gain:.4g}, {shortage or 'not shown to differ'}"
     return f"gain {pair.gain:.4g}, {'better' if pair.gain > 0 else 'WORSE'}"
 
 

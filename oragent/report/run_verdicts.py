@@ -5,11 +5,13 @@ from dataclasses import asdict, field
 from pathlib import Path
 from typing import Annotated
 
-from annotated_types import MaxLen
+from annotated_types import Gt, Lt, MaxLen
 from pydantic import FiniteFloat, TypeAdapter
 from pydantic.dataclasses import dataclass as checked
 
+from oragent._base.sequential import fewest_pairs
 from oragent._base.settings import STRICT
+from oragent._base.statistics import describe_shortage
 from oragent.report.held_out import read_record, write_record
 
 FILE = "verdict.yaml"
@@ -29,7 +31,7 @@ class RunVerdict:
     high: FiniteFloat | None
     # The p-value, which holds although the comparison ended early, and the level to which it is compared.
     p: FiniteFloat
-    level: FiniteFloat
+    level: Annotated[float, Gt(0), Lt(1)]
     instances: int
     # Mean gain by size, if there are several.
     by_size: Mapping[Name, FiniteFloat] = field(default_factory=dict)
@@ -37,8 +39,9 @@ class RunVerdict:
     @property
     def is_above_noise(self) -> bool:
         """True if a difference is shown, whose sign is that of the whole interval."""
-        has_both_signs = self.low is not None and self.high is not None and self.low <= 0 <= self.high
-        return self.p < self.level and not has_both_signs
+        if self.low is None or self.high is None:
+            return False
+        return self.p < self.level and not self.low <= 0 <= self.high
 
     @property
     def sentence(self) -> str:
@@ -49,7 +52,7 @@ class RunVerdict:
         end = ""
         if self.low is not None and self.high is not None:
             end = f"{100 * (1 - self.level):g} % interval {100 * self.low:+.3g} to {100 * self.high:+.3g} %, "
-        word = "WITHIN THE NOISE"
+        word = describe_shortage(self.instances, fewest_pairs(self.level)) or "WITHIN THE NOISE"
         if self.is_above_noise:
             word = "above the noise" if self.gain > 0 else "WORSE, and not by chance"
         sizes = ", ".join(f"{size}: {100 * gain:+.3g} %" for size, gain in self.by_size.items())

@@ -5,6 +5,8 @@ from functools import partial
 
 from oragent._base.budget import Spent
 from oragent._base.errors import BudgetExhausted
+from oragent._base.sequential import fewest_pairs
+from oragent._base.statistics import describe_shortage
 from oragent.evaluation import Evaluation
 from oragent.search.archive import Archive
 from oragent.search.best_program import BestProgram
@@ -110,7 +112,8 @@ class LeaderCheck:
         run.case.used += Spent(evaluations=race.evaluations, work=race.work)
         if race.is_shown:
             return None
-        chance = f"p = {race.p:.2g} on {race.instances} new instances"
+        shortage = describe_shortage(race.instances, fewest_pairs(), "new instance")
+        chance = shortage or f"p = {race.p:.2g} on {race.instances} new instances"
         return reject_leader(leader, f"it is not shown to be better than the best program so far: {chance}")
 
     async def _measure_on_practice(self, run: RoundContext, leader: Candidate) -> None:

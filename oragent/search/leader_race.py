@@ -18,9 +18,10 @@ from pydantic.dataclasses import dataclass as checked
 from oragent._base.direction import Direction
 from oragent._base.racing import read_instance_values
 from oragent._base.safe_load import parse_json
-from oragent._base.sequential import bet_on_differences
+from oragent._base.sequential import bet_on_differences, fewest_pairs
 from oragent._base.settings import STRICT
 from oragent._base.statistics import ALPHA, weigh_sizes
+from oragent._base.text_format import format_count
 from oragent.evaluation import Evaluation
 from oragent.ledger.case import wait_for_all
 from oragent.search.store import RoundNote
@@ -99,6 +100,17 @@ def is_above_noise(
     level = ALPHA / max(tried, 1)
     test = bet_on_differences(gains, level=level)
     return test.p < level and test.low > 0
+
+
+def describe_step(direction: Direction, former: Mapping[str, Any], leader: Mapping[str, Any], tried: int) -> str:
+    """Describe the step from the former leader to a new one by `is_above_noise`; empty without figures by instance."""
+    is_above = is_above_noise(direction, former, leader, tried)
+    if is_above is None:
+        return ""
+    instances, needed = len(weigh_gains(direction, former, leader) or ()), fewest_pairs(ALPHA / max(tried, 1))
+    if instances < needed:
+        return f"not tested: {format_count(instances, 'instance')}, at least {needed} needed"
+    return "above the noise" if is_above else "within the noise"
 
 
 async def hold_race(

@@ -74,6 +74,15 @@ def test_the_first_variant_with_other_values_and_a_score_gives_the_paired_noise(
     assert pairs_for(noise.shown * 0.99, noise.paired_spread) > 2 * COUNT
 
 
+def test_what_val_shows_is_unknown_if_it_has_fewer_instances_than_any_test_needs(bench: ScoringBench) -> None:
+    for count, is_known in ((5, False), (6, True)):
+        val = Evaluation(Status.OK, 1.0, None, {"by_instance": {"a": [1.0] * count}}, "", cpu_s=0.1)
+        finding = check_noise(bench, Seed(val, val), OFFERS, ["else"])
+        assert finding.noise.paired_spread > 0
+        assert (finding.noise.shown is not None) is is_known
+        assert ("at least" in finding.detail) is not is_known
+
+
 def test_nothing_is_measured_without_practice_or_if_it_takes_too_long(bench: ScoringBench) -> None:
     for finding in (measured(bench, offers=frozenset()), measured(bench, cpu_s=MAX_CPU_S / SETS)):
         assert (finding.noise, finding.level) == (None, Level.OK)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from oragent._base.sequential import anytime_p
 from oragent._base.statistics import ALPHA
 from oragent.report.run_verdicts import FILE, RunVerdict, read_verdicts, write_verdicts
 from oragent.report.significance import MeasuredScore, Paired
@@ -26,8 +27,8 @@ def verdict(**changes: object) -> RunVerdict:
         ({"low": 0.0}, False),
         ({"gain": -0.1, "low": -0.15, "high": 0.0}, False),
         ({"gain": -0.1, "low": -0.15, "high": -0.05}, True),
-        ({"low": None}, True),
-        ({"high": None}, True),
+        ({"low": None, "instances": 7}, False),
+        ({"high": None, "instances": 7}, False),
         ({"low": None, "high": None, "p": 0.2}, False),
     ],
 )
@@ -37,6 +38,16 @@ def test_a_difference_is_shown_below_the_level_by_an_interval_of_one_sign(change
     assert ("above the noise" in stated.sentence) is (is_shown and stated.gain > 0)
     assert ("WORSE" in stated.sentence) is (is_shown and stated.gain < 0)
     assert ("interval" in stated.sentence) is (stated.low is not None and stated.high is not None)
+
+
+@pytest.mark.parametrize(("instances", "level", "needed"), [(7, 0.05, 8), (8, 0.05, 0), (10, 0.01, 11), (11, 0.01, 0)])
+def test_so_few_instances_that_nothing_can_be_shown_are_not_called_noise(
+    instances: int, level: float, needed: int
+) -> None:
+    assert (anytime_p([1.0] * instances) < level) is (needed == 0)
+    sentence = verdict(low=None, high=None, p=0.9, instances=instances, level=level).sentence
+    assert ("NOISE" in sentence) is (needed == 0)
+    assert (f"at least {needed}" in sentence) is bool(needed)
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,17 @@ from pydantic.dataclasses import dataclass as checked
 
 from oragent._base.direction import Direction
 from oragent._base.errors import ConfigError
-from oragent._base.sequential import SEQUENTIAL_FACTOR, bet_on_differences, pairs_for
+from oragent._base.sequential import SEQUENTIAL_FACTOR, bet_on_differences, fewest_pairs, pairs_for
 from oragent._base.settings import STRICT
-from oragent._base.statistics import ALPHA, PairedTest, compare_paired, relative_gain, weigh_sizes
+from oragent._base.statistics import (
+    ALPHA,
+    PairedTest,
+    compare_paired,
+    describe_shortage,
+    pairs_needed,
+    relative_gain,
+    weigh_sizes,
+)
 from oragent._base.text_format import format_count
 
 # Values of the instances, by size.
@@ -31,6 +39,11 @@ class StoppingRule:
     gap: float = 0.0
     # Whether rounds follow each other until the rule ends them; otherwise there is one round.
     is_sequential: bool = True
+
+    @property
+    def fewest_pairs(self) -> int:
+        """Number of instances from which a difference can be shown."""
+        return fewest_pairs(self.level) if self.is_sequential else pairs_needed(self.level)
 
 
 @checked(frozen=True, config=STRICT)
@@ -113,7 +126,11 @@ class DuelVerdict:
                 )
             return f"{first} and {second} are equal within {format_gain(self.rule.gap, '')} ({interval}, {odds})"
         if self.decision is Decision.OPEN:
-            text = f"not decided: {first} is {format_gain(test.mean)} against {second} ({interval}, {odds})"
+            text = f"{first} is {format_gain(test.mean)} against {second}"
+            if shortage := describe_shortage(test.pairs, self.rule.fewest_pairs):
+                text = f"not decided: {shortage}; {text} (p = {self.p:.2g})"
+            else:
+                text = f"not decided: {text} ({interval}, {odds})"
             if self.further is None:
                 return text
             wanted = format_gain(self.wanted, "")
@@ -217,7 +234,7 @@ def judge_duel(
         by_size={size: compare_paired(gains) for size, gains in by_size.items()} if len(by_size) > 1 else {},
         means=(_mean_score(rounds, 0), _mean_score(rounds, 1)),
         cpu_ratio=seconds[0] / seconds[1] if min(seconds) > 0 else None,
-        further=None if needed is None or not fixed.spread else max(1, needed - fixed.pairs),
+        further=None if needed is None or not fixed.spread else max(1, max(needed, rule.fewest_pairs) - fixed.pairs),
         wanted=wanted,
     )
 

@@ -279,8 +279,23 @@ def test_too_few_instances_have_no_interval_and_many_have_one_in_words() -> None
     few, many = judge(0.1, 0.2), judge(*[0.1, 0.12] * 20)
     assert few.low == -np.inf
     assert "inf" not in few.sentence
+    assert "at least" in few.sentence
+    assert "at least" not in many.sentence
     assert format_gain(many.low) in many.sentence
     assert format_gain(many.high) in many.sentence
+
+
+@pytest.mark.parametrize("is_sequential", [True, False])
+@pytest.mark.parametrize("level", [0.05, 0.01])
+def test_a_duel_asks_for_as_many_instances_as_can_decide_it(level: float, is_sequential: bool) -> None:
+    """Gains that hardly differ are shown by the fewest instances that can show anything."""
+    rule = StoppingRule(level, is_sequential=is_sequential)
+    gains = [0.5 + at / 10**6 for at in range(40)]
+    opened = judge(*gains[:2], rule=rule)
+    assert opened.decision is Decision.OPEN
+    assert judge(*gains[: opened.further + 1], rule=rule).decision is Decision.OPEN
+    assert judge(*gains[: opened.further + 2], rule=rule).decision is Decision.FIRST
+    assert f"at least {opened.further + 2} " in opened.sentence
 
 
 @pytest.mark.parametrize("count", [20, 59])
