@@ -117,9 +117,10 @@ def split_objective(
     if len(ranked) > MAX_KINDS:
         rest = math.fsum(value for _, value in ranked[MAX_KINDS - 1 :])
         ranked = [*ranked[: MAX_KINDS - 1], ("others", rest)]
-    largest = max((abs(value) for _, value in ranked), default=1.0)
-    parts = tuple(ObjectivePart(name, value, abs(value) / largest) for name, value in ranked)
-    return parts if len(parts) > 1 else ()
+    if len(ranked) < 2:
+        return ()
+    largest = max(abs(value) for _, value in ranked)
+    return tuple(ObjectivePart(name, value, abs(value) / largest) for name, value in ranked)
 
 
 def tabulate_use(milp: IndexedModel, solution: Solution, labels: Iterable[str] = ()) -> tuple[UseTable, ...]:

@@ -11,6 +11,12 @@ from oragent.modelling.data.display import figure
 
 # Sizes in units of the view box ``0 0 640 184``.
 WIDTH, HEIGHT, LEFT, TOP = 560, 150, 70, 8
+# Distance of the figures from the bars; base lines of the upper figure below the top, and of periods below the bars.
+LABEL_GAP, UPPER_LINE, PERIOD_LINE = 8, 8, 18
+# Share of a column that its bar takes.
+BAR_SHARE = 0.8
+# Maximum number of characters of a period.
+MAX_LABEL = 12
 # Maximum number of periods that are named.
 MAX_TICKS = 12
 COLOURS = ("#2B5F8C", "#D98E2B", "#2C6E49", "#8C4A6B", "#7A7A7A", "#5FA8A8")
@@ -20,11 +26,14 @@ TEXT = Markup('<text x="{:.1f}" y="{:.1f}" text-anchor="{}">{}</text>')
 
 
 def draw_chart(chart: TimeChart) -> Markup:
-    """Draw a column for each period, with positive values above the axis and negative ones below."""
+    """Draw a column for each period, with positive values above the axis and negative ones below.
+
+    A chart has a value that is not 0.
+    """
     columns = list(zip(*chart.series.values(), strict=True))
     top = max(math.fsum(max(0.0, value) for value in column) for column in columns)
     bottom = min(math.fsum(min(0.0, value) for value in column) for column in columns)
-    scale = HEIGHT / ((top - bottom) or 1.0)
+    scale = HEIGHT / (top - bottom)
     axis = TOP + top * scale
     step = WIDTH / len(columns)
     parts = [AXIS.format(LEFT, LEFT + WIDTH, axis, axis)]
@@ -39,12 +48,13 @@ def draw_chart(chart: TimeChart) -> Markup:
                 below += size
             if size:
                 words = (escape_text(period), escape_text(name), figure(value))
-                parts.append(BAR.format(LEFT + (position + 0.1) * step, y, 0.8 * step, size, colour, *words))
+                x = LEFT + (position + (1 - BAR_SHARE) / 2) * step
+                parts.append(BAR.format(x, y, BAR_SHARE * step, size, colour, *words))
     every = math.ceil(len(columns) / MAX_TICKS)
     for position, period in list(enumerate(chart.periods))[::every]:
-        label = escape_text(period)[:12]
-        parts.append(TEXT.format(LEFT + (position + 0.5) * step, TOP + HEIGHT + 18, "middle", label))
-    parts.append(TEXT.format(LEFT - 8, TOP + 8, "end", figure(top)))
+        label = escape_text(period)[:MAX_LABEL]
+        parts.append(TEXT.format(LEFT + (position + 0.5) * step, TOP + HEIGHT + PERIOD_LINE, "middle", label))
+    parts.append(TEXT.format(LEFT - LABEL_GAP, TOP + UPPER_LINE, "end", figure(top)))
     if bottom < 0:
-        parts.append(TEXT.format(LEFT - 8, TOP + HEIGHT, "end", figure(bottom)))
+        parts.append(TEXT.format(LEFT - LABEL_GAP, TOP + HEIGHT, "end", figure(bottom)))
     return Markup("").join(parts)

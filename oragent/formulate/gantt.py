@@ -17,7 +17,15 @@ from oragent.report.pages.value_tables import DecisionFamily, DecisionKind
 MAX_BARS = 400
 # Sizes in units of the view box, whose width is ``LEFT + WIDTH + 10``.
 LEFT, ROW, TOP = 110, 22, 6
+# Distances of lanes from the bars and of bars from the borders of their row; base lines of lanes and labels in a row.
+LABEL_GAP, BAR_GAP, LANE_LINE, LABEL_LINE = 8, 2, 14, 15
+# Base line of times below the bars, and what is below the bars altogether.
+TIME_LINE, BELOW = 16, 24
+# Maximum number of characters of a lane.
+MAX_LANE = 14
 TICKS = 6
+# Least time from the first start to the last end.
+MIN_SPAN = 1e-9
 # Width of a letter of a label in a bar.
 LETTER = 7
 START_NAMES = ("start", "starts", "begin", "begins", "departure")
@@ -122,28 +130,30 @@ def draw_gantt(schedule: PlanSchedule) -> tuple[Markup, int]:
     bars = schedule.bars[:MAX_BARS]
     lanes = PlanSchedule(bars).lanes
     first, last = min(bar.start for bar in bars), max(bar.end for bar in bars)
-    step = WIDTH / ((last - first) or 1.0)
+    step = WIDTH / max(last - first, MIN_SPAN)
     labels = list(dict.fromkeys(bar.label for bar in bars))
     colour_of = dict(zip(labels, itertools.cycle(COLOURS), strict=False))
     bottom = TOP + ROW * len(lanes)
     parts = []
     for row, (lane, members) in enumerate(lanes.items()):
         y = TOP + ROW * row
-        parts.append(TEXT.format(LEFT - 8, y + 14, "end", "", escape_text(lane)[:14]))
+        parts.append(TEXT.format(LEFT - LABEL_GAP, y + LANE_LINE, "end", "", escape_text(lane)[:MAX_LANE]))
         for bar in members:
             x, width = LEFT + (bar.start - first) * step, (bar.end - bar.start) * step
             times = f"{schedule.time_text(bar.start)} to {schedule.time_text(bar.end)}"
             title = escape_text(f"{bar.label}: {times}")
-            parts.append(BAR.format(x, y + 2, max(width, 1.0), ROW - 4, colour_of[bar.label], title))
+            parts.append(BAR.format(x, y + BAR_GAP, max(width, 1.0), ROW - 2 * BAR_GAP, colour_of[bar.label], title))
             if len(bar.label) * LETTER <= width:
-                parts.append(TEXT.format(x + width / 2, y + 15, "middle", ON_BAR, escape_text(bar.label)))
+                parts.append(TEXT.format(x + width / 2, y + LABEL_LINE, "middle", ON_BAR, escape_text(bar.label)))
     parts.append(LINE.format(LEFT, LEFT + WIDTH, bottom, bottom))
     for tick in range(TICKS + 1):
         value = first + (last - first) * tick / TICKS
         parts.append(
-            TEXT.format(LEFT + (value - first) * step, bottom + 16, "middle", "", schedule.time_text(round(value, 1)))
+            TEXT.format(
+                LEFT + (value - first) * step, bottom + TIME_LINE, "middle", "", schedule.time_text(round(value, 1))
+            )
         )
-    return Markup("").join(parts), bottom + 24
+    return Markup("").join(parts), bottom + BELOW
 
 
 def describe_schedule(schedule: PlanSchedule) -> list[str]:

@@ -1,15 +1,12 @@
-"""Models with cases and whole figures by CP-SAT against enumeration, and bars of a plan against its times."""
+"""Models with cases and whole figures by CP-SAT against enumeration."""
 
 import itertools
-import re
 from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oragent.formulate.charts import WIDTH
-from oragent.formulate.gantt import LEFT, ROW, TOP, Bar, PlanSchedule, build_schedule, describe_schedule, draw_gantt
 from oragent.formulate.native_scheduling import _add_machines, _scale_of, solve_with_cp_sat
 from oragent.modelling.data.features import FurtherObjective, Indicator, ModelFeatures, QuadraticTerm
 from oragent.modelling.data.indexed import IndexedModel
@@ -17,7 +14,6 @@ from oragent.modelling.data.intervals import PlanInterval, TimeExpression
 from oragent.modelling.data.model_records import Objective, Row, Variable
 from oragent.modelling.data.model_values import INFINITY, Relation, Sense, VariableKind
 from oragent.modelling.data.solution import SolveStatus
-from oragent.report.pages.value_tables import DecisionFamily, DecisionKind
 
 pytest.importorskip("ortools")
 INTEGER = VariableKind.INTEGER
@@ -198,82 +194,6 @@ def test_a_value_without_bound_is_not_solved_up_to_a_horizon() -> None:
     solution = solve_with_cp_sat(smallest, (), 20.0)
     assert solution is not None
     assert solution.objective == 0.25
-
-
-BARS = (
-    Bar("dough", "Anna", 0.0, 2.0),
-    Bar("bread", "Anna", 2.0, 6.0),
-    Bar("bread", "Bo", 1.0, 4.0),
-    Bar("rest", "", 8.0, 8.0),
-)
-
-
-def test_bars_have_the_places_of_their_times_and_a_row_for_each_machine() -> None:
-    svg, height = draw_gantt(PlanSchedule(BARS))
-    bars = re.findall(
-        r'<rect x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" height="(\d+)" fill="([^"]+)"><title>([^<]+)', str(svg)
-    )
-    assert [title for *_, title in bars] == ["dough: 0 to 2", "bread: 2 to 6", "bread: 1 to 4", "rest: 8 to 8"]
-    for (x, y, width, tall, _, _), bar, row in zip(bars, BARS, (0, 0, 1, 2), strict=True):
-        assert float(x) == pytest.approx(LEFT + bar.start * WIDTH / 8, abs=0.1)
-        assert float(width) == pytest.approx(max(1.0, (bar.end - bar.start) * WIDTH / 8), abs=0.1)
-        # The bar has the same distance to both sides of its row.
-        assert float(y) - (TOP + row * ROW) == TOP + (row + 1) * ROW - float(y) - int(tall) > 0
-    colours = [colour for *_, colour, _ in bars]
-    assert colours[1] == colours[2]
-    assert len(set(colours)) == 3
-    assert re.findall(r'text-anchor="end">([^<]+)', str(svg)) == ["Anna", "Bo", "rest"]
-    assert height > 3 * ROW
-    ticks = [float(text) for text in re.findall(r'text-anchor="middle">([\d.]+)<', str(svg))]
-    assert ticks == [0, 1.3, 2.7, 4, 5.3, 6.7, 8]
-    assert describe_schedule(PlanSchedule(BARS)) == [
-        "Anna: dough 0 to 2, bread 2 to 6",
-        "Bo: bread 1 to 4",
-        "rest: 8 to 8",
-    ]
-
-
-def family(name: str, entries: dict[tuple[str, ...], float], kind: DecisionKind = DecisionKind.TIME) -> DecisionFamily:
-    names = {index: f"{name}[{','.join(index)}]" for index in entries}
-    return DecisionFamily(name, names, {names[index]: value for index, value in entries.items()}, kind=kind)
-
-
-def test_intervals_are_shown_by_machine_if_they_take_place() -> None:
-    starts = family("start", {("bread", "o1"): 3.0, ("cake", "o1"): 0.0, ("rolls", "o1"): 9.0})
-    values = {**starts.values, "on": 0.0}
-    names = dict(starts.entries)
-    intervals = [
-        PlanInterval("", TimeExpression({names[index]: 1.0}), TimeExpression({names[index]: 1.0}, size), "machine 1", conditions)
-        for index, size, conditions in (
-            (("bread", "o1"), 2.0, {}), (("cake", "o1"), 3.0, {}), (("rolls", "o1"), 1.0, {"on": 1.0}),
-        )
-    ]  # fmt: skip
-    schedule = build_schedule(intervals, [starts], values)
-    assert schedule is not None
-    # The index that all share names the machine.
-    assert schedule.bars == (Bar("cake", "o1", 0.0, 3.0), Bar("bread", "o1", 3.0, 5.0))
-    named = build_schedule([replace(interval, lane="oven") for interval in intervals], [starts], values)
-    assert named is not None
-    assert {bar.lane for bar in named.bars} == {"oven"}
-    assert build_schedule([intervals[2]], [starts], values) is None
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "bars"),
-    [
-        (family("start", {("a", "m"): 1.0}), family("finish time", {("a", "m"): 4.0}), (Bar("a", "m", 1.0, 4.0),)),
-        (family("begin", {("a",): 1.0}), family("end", {("a",): 4.0}), (Bar("a", "", 1.0, 4.0),)),
-        (family("begin", {("a", "b", "c"): 1.0}), family("ends", {("a", "b", "c"): 4.0}), (Bar("a b c", "", 1.0, 4.0),)),
-        (family("begin", {("a",): 1.0}), family("end", {("b",): 4.0}), None),
-        (family("begin", {("a",): 1.0}), family("end", {("a",): 4.0}, DecisionKind.AMOUNT), None),
-        (family("open", {("a",): 1.0}), family("end", {("a",): 4.0}), None),
-    ],
-)  # fmt: skip
-def test_starts_and_ends_with_the_same_indices_are_intervals(
-    first: DecisionFamily, second: DecisionFamily, bars: tuple[Bar, ...] | None
-) -> None:
-    schedule = build_schedule((), [first, second], {})
-    assert (None if schedule is None else schedule.bars) == bars
 
 
 @pytest.mark.parametrize(
