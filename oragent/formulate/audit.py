@@ -39,7 +39,7 @@ def find_mismatches(parameters: Mapping[str, Any], data: Mapping[str, Any]) -> l
             continue
         kind, indices = escape_text(str(about.get("Type"))), DEPTHS.get(str(about.get("Kind", "")).lower())
         expected = next((types for word, types in WORDS.items() if word in kind.lower()), None)
-        wrong = expected and [leaf for leaf in iterate_leaves(data[name]) if not isinstance(leaf, expected)][:1]
+        wrong = expected and [leaf for leaf in iterate_leaves(data[name]) if not isinstance(leaf, expected)]
         if wrong:
             complaints.append(f"{escape_text(name)} was read as {kind}, and has {escape_text(repr(wrong[0]))[:60]}")
         depth = _index_depth(data[name])

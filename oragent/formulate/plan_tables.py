@@ -1,6 +1,7 @@
 """Tables of the plan in the order of the data, written as CSV and Excel files."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,14 +25,14 @@ class PlanTable:
         name: Name of the family.
         heads: Name of each index in the data, then ``value`` with its unit.
         rows: Labels of the indices and the value, in the order of the data.
-        zeros: Number of omitted zero values.
+        unit: Unit of the values; empty if unknown.
         clocks: Clock time of each row; empty without a known origin of times.
     """
 
     name: str
     heads: tuple[str, ...]
     rows: tuple[tuple[str | float, ...], ...]
-    zeros: int
+    unit: str = ""
     clocks: tuple[str, ...] = ()
 
 
@@ -45,14 +46,13 @@ def tabulate_plan(families: Sequence[DecisionFamily], data: Mapping[str, Any]) -
         value = f"value ({family.unit})" if family.unit else "value"
         rows: tuple[tuple[str | float, ...], ...] = tuple((*index, amount) for index, amount in used.items())
         clocks = () if family.scale is None else tuple(map(family.scale.text, used.values()))
-        zeros = len(family.entries) - len(used)
-        tables.append(PlanTable(family.name, (*_distinct(heads), value), rows, zeros, clocks))
+        tables.append(PlanTable(family.name, (*_distinct(heads), value), rows, family.unit, clocks))
     return tuple(tables)
 
 
 def order_families(families: Sequence[DecisionFamily], data: Mapping[str, Any]) -> tuple[DecisionFamily, ...]:
     """Return the families with entries in the order of the labels in the data, and of periods before other labels."""
-    ranks = {label: (0, rank) for rank, label in enumerate(dict.fromkeys(iterate_texts(data)))}
+    ranks = {label: rank for rank, label in enumerate(dict.fromkeys(iterate_texts(data)))}
     return tuple(
         replace(family, entries=dict(sorted(family.entries.items(), key=_entry_order(family, ranks))))
         for family in families
@@ -60,17 +60,16 @@ def order_families(families: Sequence[DecisionFamily], data: Mapping[str, Any]) 
 
 
 def _entry_order(
-    family: DecisionFamily, ranks: Mapping[str, tuple[int, int]]
-) -> Callable[[tuple[tuple[str, ...], str]], list[tuple[int, int]]]:
-    """Return the key by which the entries of a family are sorted."""
-    position, periods = find_periods(family) or (0, ())
-    period_ranks = {label: (0, rank) for rank, label in enumerate(periods)}
-    last = (1, 0)
+    family: DecisionFamily, ranks: Mapping[str, int]
+) -> Callable[[tuple[tuple[str, ...], str]], list[int]]:
+    """Return the key by which the entries of a family are sorted. Labels that the data lack come last."""
+    periods = find_periods(family)
+    period_ranks = {} if periods is None else {label: rank for rank, label in enumerate(periods[1])}
 
-    def rank_entry(entry: tuple[tuple[str, ...], str]) -> list[tuple[int, int]]:
-        index = entry[0]
-        first = [period_ranks[index[position]]] if periods else []
-        return [*first, *(ranks.get(label, last) for label in index)]
+    def rank_entry(entry: tuple[tuple[str, ...], str]) -> list[int]:
+        index, _ = entry
+        first = [] if periods is None else [period_ranks[index[periods[0]]]]
+        return [*first, *(ranks.get(label, len(ranks)) for label in index)]
 
     return rank_entry
 
@@ -96,11 +95,10 @@ def _csv_text(tables: Sequence[PlanTable]) -> str:
     has_clocks = any(table.clocks for table in tables)
     rows: list[list[str | float]] = [["decision", *heads, "value", "unit", *(["time"] if has_clocks else [])]]
     for table in tables:
-        unit = table.heads[-1].removeprefix("value").strip(" ()")
         for number, row in enumerate(table.rows):
             clock = [table.clocks[number] if table.clocks else ""] if has_clocks else []
             labels = dict(zip(table.heads[:-1], row[:-1], strict=True))
-            rows.append([table.name, *(labels.get(head, "") for head in heads), row[-1], unit, *clock])
+            rows.append([table.name, *(labels.get(head, "") for head in heads), row[-1], table.unit, *clock])
     return write_csv(rows)
 
 
@@ -108,15 +106,21 @@ def _list_sheets(tables: Sequence[PlanTable]) -> dict[str, list[tuple[str | floa
     """Return the rows of each sheet of the workbook, the header first."""
     sheets: dict[str, list[tuple[str | float, ...]]] = {}
     taken: set[str] = set()
-    for table in tables or (PlanTable("plan", ("value",), (), 0),):
-        title = file_stem(table.name, "plan")[: MAX_SHEET_NAME - 3]
-        while title.lower() in taken:
-            title = f"{title[: MAX_SHEET_NAME - 3]}_{len(taken)}"
+    for table in tables or (PlanTable("plan", ("value",), ()),):
+        title = _sheet_title(table.name, taken)
         taken.add(title.lower())
         sheets[title] = [(*table.heads, *(["time"] if table.clocks else []))]
         for row, clock in zip(table.rows, table.clocks or [""] * len(table.rows), strict=True):
             sheets[title].append((*row, *([clock] if clock else [])))
     return sheets
+
+
+def _sheet_title(name: str, taken: Collection[str]) -> str:
+    """Return a name of a sheet, whose lower case is not taken."""
+    stem = file_stem(name, "plan", limit=MAX_SHEET_NAME)
+    endings = itertools.chain([""], (f"_{number}" for number in itertools.count(2)))
+    titles = (f"{stem[: MAX_SHEET_NAME - len(ending)]}{ending}" for ending in endings)
+    return next(title for title in titles if title.lower() not in taken)
 
 
 def _index_name(family: DecisionFamily, position: int, columns: Mapping[str, frozenset[str]]) -> str:
