@@ -181,9 +181,10 @@ def resume(
     if model is None and (finished := _read_result(folder)) is not None:
         return finish(folder, request, finalize(folder, finished), console)
     demands = list(model_demands(request.runtime.every_model))
-    if not trust and model is None:
-        expect_trusted(folder, demands, runtime.overrides)
-    remember_demands(demands)
+    if model is None:
+        if not trust:
+            expect_trusted(folder, demands, runtime.overrides)
+        remember_demands(demands)
     return finish(folder, request, _resume_run(folder, request, model), console)
 
 

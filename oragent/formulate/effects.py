@@ -4,6 +4,7 @@ Duals hold only for infinitesimal changes, and not for integer models. Therefore
 by 1 and by 10 percent, and the model is solved again.
 """
 
+import itertools
 import re
 import time
 from collections.abc import Collection, Mapping, Sequence
@@ -29,6 +30,8 @@ SAME = 1e-7
 DIFFERENT = 1e-4
 # Change of a decision of another plan, relative to the largest decision.
 CLEAR = 1e-2
+# Range of the weights of decisions in the search for another plan, and the seed by which they are drawn.
+WEIGHTS, SEED = (1.0, 2.0), 0
 # Matches the name of a row up to its first index.
 FAMILY = re.compile(r"[^\W\d_]+(?:_[^\W\d_]+)*?(?=[\[(_ \d]|$)|.+")
 
@@ -58,7 +61,7 @@ class LimitEffect:
     @property
     def size(self) -> float:
         """Largest absolute change of the aim."""
-        return max(map(abs, self.changes.values()), default=0.0)
+        return max(map(abs, self.changes.values()))
 
 
 @dataclass(frozen=True)
@@ -97,7 +100,7 @@ def measure_effects(milp: IndexedModel, solution: Solution, total_s: float = TOT
     Returns:
         Effects by aim and decreasing size. Groups without an effect are omitted.
     """
-    if solution.status is not SolveStatus.OPTIMAL or solution.objective is None:
+    if solution.status is not SolveStatus.OPTIMAL:
         return ()
     deadline = time.monotonic() + total_s
     objectives = staged_objectives(milp)
@@ -111,7 +114,7 @@ def measure_effects(milp: IndexedModel, solution: Solution, total_s: float = TOT
             if seconds <= 0:
                 break
             solved = solve_model(_loosen(milp, rows, percent / 100), seconds)
-            if solved.status is SolveStatus.OPTIMAL and solved.objective is not None:
+            if solved.status is SolveStatus.OPTIMAL:
                 steps = [objective.at(solved.values) - old for objective, old in zip(objectives, before, strict=True)]
                 changed = (aim for aim, step in enumerate(steps) if abs(step) > SAME * max(1.0, abs(before[aim])))
                 aim = next(changed, len(steps) - 1)
@@ -134,7 +137,7 @@ def plan_with_shortages(milp: IndexedModel) -> IncompletePlan | None:
     if not single.is_purely_linear:
         return None
     near = find_nearest(single.to_staged_arrays(), limit_s=TOTAL_S)
-    if near.total is None or not near.needed:
+    if not near.needed:
         return None
     shortages = tuple(
         Shortage(row.name, row.meaning, str(row.relation), row.rhs, near.needed[place])
@@ -161,16 +164,18 @@ def find_alternative(milp: IndexedModel, solution: Solution, names: Collection[s
         Values of the other plan by variable, for decisions that differ; empty if no plan was found.
     """
     single = _without_goals(milp)
-    if solution.status is not SolveStatus.OPTIMAL or solution.objective is None or not single.is_purely_linear:
+    decisions = [variable for variable in milp.variable_records if variable.name in names]
+    if solution.status is not SolveStatus.OPTIMAL or not single.is_purely_linear or not decisions:
         return {}
     rows = (*milp.row_records, *_optimum_rows(milp, solution))
-    rng = np.random.default_rng(0)
-    weights = {variable.name: float(rng.uniform(1, 2)) for variable in milp.variable_records if variable.name in names}
+    rng = np.random.default_rng(SEED)
+    weights = {variable.name: float(rng.uniform(*WEIGHTS)) for variable in decisions}
+    # Smaller changes may come from the tolerance of the objective.
+    least = CLEAR * max(abs(solution.values[name]) for name in weights)
     for direction in (1.0, -1.0):
         terms = {
             variable.name: weights[variable.name] * _side(variable, solution.values[variable.name], direction)
-            for variable in milp.variable_records
-            if variable.name in weights
+            for variable in decisions
         }
         alternative = solve_model(
             single.with_records(rows=rows, objective=Objective(terms), sense=Sense.MAXIMIZE), EACH_S
@@ -179,8 +184,6 @@ def find_alternative(milp: IndexedModel, solution: Solution, names: Collection[s
             continue
         changed = {key: value for key, value in alternative.values.items() if key in weights}
         changed = {key: value for key, value in changed.items() if _differs(value, solution.values[key])}
-        # Smaller changes may come from the tolerance of the objective.
-        least = CLEAR * max((abs(solution.values[key]) for key in weights), default=0.0)
         if any(abs(value - solution.values[key]) > least for key, value in changed.items()):
             return changed
     return {}
@@ -196,7 +199,7 @@ def _optimum_rows(milp: IndexedModel, solution: Solution) -> list[Row]:
     rows = []
     for objective in staged_objectives(milp):
         value = objective.at(solution.values)
-        name = next(name for name in (f"optimum {number}" for number in range(len(taken) + 1)) if name not in taken)
+        name = next(name for name in (f"optimum {number}" for number in itertools.count()) if name not in taken)
         taken.add(name)
         rows.append(objective.hold(name, value, SAME * max(1.0, abs(value))))
     return rows
@@ -245,10 +248,8 @@ def _family_name(row: Row) -> str:
 
 def _loosen(milp: IndexedModel, rows: Sequence[Row], share: float) -> IndexedModel:
     names = {row.name for row in rows}
-    sign = {Relation.AT_MOST: 1.0, Relation.AT_LEAST: -1.0, Relation.EQUAL: 0.0}
-    return milp.with_records(
-        rows=tuple(
-            replace(row, rhs=row.rhs + sign[row.relation] * share * abs(row.rhs)) if row.name in names else row
-            for row in milp.row_records
-        ),
-    )
+    loosened = []
+    for row in milp.row_records:
+        step = share * abs(row.rhs) if row.name in names else 0.0
+        loosened.append(replace(row, rhs=row.rhs + step if row.relation is Relation.AT_MOST else row.rhs - step))
+    return milp.with_records(rows=tuple(loosened))

@@ -4,6 +4,7 @@ A rule that is missing, reversed or added need not change the optimum of the giv
 over all plans of the other side is computed.
 """
 
+import itertools
 import math
 import time
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
@@ -240,7 +241,7 @@ def _judge_whole(model: IndexedModel, entry: CheckRow, deadline: float) -> RuleC
     if is_whole and (not loose or has_whole_vertices(model)):
         return RuleComparison(entry.name, RuleOutcome.HOLDS, sentence=entry.sentence)
     taken = set(columns)
-    whole = next(name for name in (f"whole part {number}" for number in range(len(taken) + 1)) if name not in taken)
+    whole = next(name for name in (f"whole part {number}" for number in itertools.count()) if name not in taken)
     wider = model.with_records(
         variables=(*model.variable_records, Variable(whole, -INFINITY, INFINITY, VariableKind.INTEGER))
     )

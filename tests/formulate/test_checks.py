@@ -4,6 +4,7 @@ from dataclasses import asdict, replace
 
 import pytest
 
+from oragent.formulate.aims import StatedAim
 from oragent.formulate.appeals import Citation, Dispute, find_citation
 from oragent.formulate.checks import Checked, CheckStatus, Reason, judge
 from oragent.formulate.metamorphic_tests import Property, _compare_ranges
@@ -16,7 +17,7 @@ from oragent.formulate.verify import _check_point, place_point
 from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.model_records import Objective, Row, Variable
 from oragent.modelling.data.model_values import Relation, Sense, VariableKind
-from oragent.modelling.data.solution import SolveStatus
+from oragent.modelling.data.solution import Solution, SolveStatus
 from oragent.modelling.solving.model_solving import solve
 
 OPTIONS = choose_options("default")
@@ -258,3 +259,103 @@ def test_a_comment_cites_a_sentence_of_the_problem_if_it_is_long_enough(comment:
     citation = find_citation(f"def solve(data):\n    {comment}\n    pass\n", problem)
     assert (citation is not None) is is_cited
     assert citation is None or citation.line == 2
+
+
+@pytest.mark.parametrize(
+    ("aim", "finding"),
+    [
+        (StatedAim("b", Sense.MAXIMIZE, 10.0, aim=0), None), (StatedAim("b", Sense.MAXIMIZE, 11.0, aim=0), (11.0, 10.0)), (StatedAim("b", Sense.MAXIMIZE, None, aim=0), None),
+        # The other direction is wrong, unless the objective is the negative of the aim.
+        (StatedAim("b", Sense.MINIMIZE, 10.0, aim=0), (None, None)), (StatedAim("b", Sense.MINIMIZE, -10.0, aim=0, is_negated=True), None),
+        (StatedAim("b", Sense.MINIMIZE, 10.0, aim=0, is_negated=True), (10.0, -10.0)), (StatedAim("b", Sense.MAXIMIZE, 10.0, aim=0, is_negated=True), (None, None)),
+        (StatedAim("b", Sense.MINIMIZE, 99.0), None),
+    ],
+)  # fmt: skip
+def test_each_aim_that_has_an_objective_is_compared_with_it(
+    aim: StatedAim, finding: tuple[float | None, float | None] | None
+) -> None:
+    """Before it there is an aim that corresponds to no objective."""
+    stated = (
+        ("first", 5.0, "minimize", 0.0, "the first sentence"),
+        ("row", 1.0, "<=", 2.0, ""),
+        ("b", 10.0, "maximize", 0.0, "the second one"),
+    )
+    comparison = replace(AGREES, aims=(StatedAim("first", Sense.MINIMIZE, 5.0), aim))
+    checked = judge(RAN, Report("", stated, comparison), OPTIONS)
+    found = [(each.reason, each.name, each.left, each.right, each.sentence) for each in checked.findings]
+    assert found == ([] if finding is None else [(Reason.OBJECTIVE, "b", *finding, "the second one")])
+    assert checked.aims == comparison.aims
+    assert all("the second one" in each.text for each in checked.findings)
+    # Without a sentence, and without a plan, whose value nobody knows.
+    bare = judge(RAN, Report("", (), comparison), OPTIONS)
+    assert [each.sentence for each in bare.findings] == [""] * len(found)
+    infeasible = replace(RAN, solution=Solution(SolveStatus.INFEASIBLE))
+    assert len(judge(infeasible, Report("", stated, comparison), OPTIONS).findings) == (finding == (None, None))
+    assert len(judge(replace(RAN, solution=None), Report("", stated, comparison), OPTIONS).findings) == (
+        finding == (None, None)
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "relation", "is_fraction"), [(10.5, "integer", True), (10.5, "<=", False), (10.0, "integer", False), (None, "integer", False), (10.0 + 1e-9, "integer", False)]
+)  # fmt: skip
+def test_the_published_checker_wants_a_whole_objective_beside_whole_values(
+    value: float | None, relation: str, is_fraction: bool
+) -> None:
+    ran = replace(RAN, solution=Solution(SolveStatus.OPTIMAL, objective=value, values={}))
+    report = Report("", (("whole", 2.0, relation, 3.0, ""),))
+    findings = judge(ran, report, choose_options("paper")).findings
+    assert [(each.reason, each.left, each.right) for each in findings] == (
+        [(Reason.INTEGRALITY, 10.5, 10.0)] if is_fraction else []
+    )
+    assert judge(ran, report, OPTIONS).findings == ()
+
+
+@pytest.mark.parametrize(
+    ("value", "published", "absolute", "is_whole"),
+    [
+        (3.0 + 0.9e-5, False, 0.0, True), (3.0 + 1.1e-5, False, 0.0, False), (3.0 + 0.9e-5, True, 0.0, False), (3.0 + 1e-9, True, 0.0, True),
+        (3.0 - 0.9e-5, False, 0.0, True), (3.09, False, 0.1, True), (-3.0, True, 0.0, True), (float("nan"), False, 0.0, False), (float("inf"), True, 0.0, False),
+    ],
+)  # fmt: skip
+def test_a_whole_value_has_its_tolerance(value: float, published: bool, absolute: float, is_whole: bool) -> None:
+    options = replace(OPTIONS, published=published, absolute=absolute, solve_checks=False)
+    findings = judge(RAN, Report("", (("whole", value, "integer", 0.0, "in pieces"),)), options).findings
+    assert [each.reason for each in findings] == ([] if is_whole else [Reason.INTEGRALITY])
+    for each in findings:
+        assert each.right == (3.0 if value < 4 else None)
+        assert each.violation == (None if each.right is None else pytest.approx(abs(value - 3)))
+        assert "in pieces" in each.text
+
+
+def test_options_that_do_not_compare_models_ignore_the_comparison() -> None:
+    forbids = ModelComparison(Ruling.FORBIDS, "why", ("hours",), aims=(StatedAim("x", Sense.MINIMIZE, 3.0, aim=0),))
+    checked = judge(RAN, Report("", (PROFIT,), forbids, sentences={"hours": "s"}), replace(OPTIONS, solve_checks=False))
+    assert (checked.state, checked.findings, checked.compared, checked.confirmed) == (
+        CheckStatus.PASSED,
+        (),
+        True,
+        False,
+    )
+    assert (checked.compared_aims, checked.sentences, checked.note) == (1, {"hours": "s"}, "")
+    assert [(aim.name, aim.aim) for aim in checked.aims] == [("profit", 0)]
+    noted = judge(RAN, Report("", (), None, "no rows"), OPTIONS)
+    assert (noted.state, noted.note) == (CheckStatus.UNCHECKED, "no rows")
+    # Without rows, a comparison alone is a check.
+    assert judge(RAN, Report("", (), AGREES), OPTIONS).state is CheckStatus.PASSED
+    unnamed = judge(RAN, Report("", (PROFIT,), replace(forbids, names=())), OPTIONS).findings
+    assert [(each.reason, each.name) for each in unnamed] == [(Reason.OBJECTIVE, "x"), (Reason.FORBIDS, "")]
+
+
+@pytest.mark.parametrize("ruling", [Ruling.FORBIDS, Ruling.ALLOWS, Ruling.OBJECTIVE])
+def test_only_rows_that_are_all_violated_make_a_comparison_needless(ruling: Ruling) -> None:
+    broken = (("few", 0.0, ">=", 1.0, ""), ("hours", 9.0, "<=", 7.0, ""))
+    for names, again in ((("few",), False), (("few", "hours"), False), (("few", "other"), True), ((), False)):
+        findings = judge(RAN, Report("", (*broken, PROFIT), ModelComparison(ruling, "why", names)), OPTIONS).findings
+        assert len(findings) == 2 + (again or ruling is not Ruling.ALLOWS)
+    # With no finding of its own, a comparison counts.
+    assert len(judge(RAN, Report("", (PROFIT,), ModelComparison(ruling, "why", ())), OPTIONS).findings) == 1
+    feedback = judge(
+        RAN, Report("", tuple((f"r{at}", 9.0, "<=", 1.0, "") for at in range(22)), AGREES), OPTIONS
+    ).feedback
+    assert len(feedback.splitlines()) == 20

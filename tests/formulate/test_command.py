@@ -12,21 +12,29 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from oragent._base.budget import Budget
-from oragent._base.errors import ConfigError, ModelError, ProblemError, StoreError
+from oragent._base.errors import ConfigError, ModelError, ProblemError, StoreError, UntrustedError
 from oragent._base.files import file_stem
 from oragent.cli.app import app
 from oragent.formulate import command
 from oragent.formulate.api import formulate
 from oragent.formulate.checks import CheckStatus
 from oragent.formulate.command import formulate_file, resume, rewrite_page, show_formulation
-from oragent.formulate.folder import FormulationEnd, FormulationRequest, finalize, price_result, read_request
+from oragent.formulate.folder import (
+    FormulationEnd,
+    FormulationRequest,
+    create_folder,
+    finalize,
+    price_result,
+    read_request,
+)
 from oragent.formulate.formulation import FormulationResult
-from oragent.formulate.options import FormulateCommand
+from oragent.formulate.options import FormulateCommand, choose_options
 from oragent.formulate.pages import mark_sentences
+from oragent.formulate.problem import ProblemText
 from oragent.ledger import Study
 from oragent.llm.callable import Scripted
 from oragent.llm.model import Request
-from oragent.llm.model_settings import RuntimeWords
+from oragent.llm.model_settings import ModelSettings, RuntimeSettings, RuntimeWords
 from oragent.modelling.data.solution import SolveStatus
 from oragent.modelling.files.model_files import read
 from oragent.modelling.solving.model_solving import solve
@@ -644,3 +652,51 @@ def test_a_finished_formulation_is_shown_and_resumed_without_a_model(
     # A model of one's own goes on from the folder.
     assert said(lambda console: resume(folder, console, Scripted(pharmacy.reply)))[0] == 5
     assert ended.folder == folder
+
+
+@pytest.mark.parametrize("way", ["trust", "own model", "named before", "named now"])
+def test_a_folder_with_the_address_of_another_person_is_continued_if_it_is_trusted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    ended = Ended(monkeypatch, result_of(BAKERY))
+    settings = RuntimeSettings(ModelSettings("m", base_url="http://other.example/v1", api_key_env=None))
+    folder = create_folder(
+        tmp_path / "out", FormulationRequest(ProblemText("dough", STORY), choose_options("default"), settings)
+    )
+    console = Console(file=io.StringIO(), width=160)
+    with pytest.raises(UntrustedError):
+        resume(folder, console)
+    assert not ended.requests
+    model = Scripted(pharmacy.reply) if way == "own model" else None
+    words = RuntimeWords(("model.base_url=http://other.example/v1",)) if way == "named now" else RuntimeWords()
+    if way == "named before":
+        resume(folder, console, trust=True)
+    assert resume(folder, console, model, words, way == "trust") == 5
+    assert ended.folder == folder
+    assert ended.options["model"] is model
+    assert ended.requests[-1].runtime.model_name == "m"
+    # With a model of one's own, the address of the folder is not needed, and not trusted later.
+    if way == "own model":
+        with pytest.raises(UntrustedError):
+            resume(folder, console)
+    # Other words replace the settings of the folder.
+    resume(folder, console, runtime=named(), trust=True)
+    assert ended.requests[-1].runtime.model_name == "some-model"
+
+
+@pytest.mark.parametrize("origin", ["formulate", "verify", "rerun"])
+def test_only_an_unfinished_formulation_is_continued(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, origin: str
+) -> None:
+    ended = Ended(monkeypatch, result_of(BAKERY))
+    request = FormulationRequest(ProblemText("dough", STORY), choose_options("default"), origin=origin)
+    folder = create_folder(tmp_path, request)
+    (folder / command.CLARIFICATION).write_text(f" {'y' * 2000} ")
+    console = Console(file=io.StringIO(), width=160)
+    if origin == "formulate":
+        assert resume(folder, console, Scripted(pharmacy.reply)) == 5
+        assert ended.options["ask_person"]({}) == "y" * command.SHOWN
+    else:
+        with pytest.raises(StoreError):
+            resume(folder, console, Scripted(pharmacy.reply))

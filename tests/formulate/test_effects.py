@@ -2,13 +2,15 @@
 
 import itertools
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oragent.formulate.effects import find_alternative, measure_effects, plan_with_shortages
-from oragent.modelling.data.features import FurtherObjective, ModelFeatures
+from oragent.formulate import effects as effects_module
+from oragent.formulate.effects import EACH_S, TOTAL_S, find_alternative, measure_effects, plan_with_shortages
+from oragent.modelling.data.features import FurtherObjective, ModelFeatures, QuadraticTerm
 from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.model_records import Objective, Row, Variable
 from oragent.modelling.data.model_values import Relation, Sense, VariableKind
@@ -260,7 +262,7 @@ def test_decisions_of_another_plan_are_those_of_the_program() -> None:
     assert found["x"] + found["y"] == pytest.approx(4)
     assert found["x"] != pytest.approx(solution.values["x"])
     assert find_alternative(milp, replace(solution, status=SolveStatus.FEASIBLE), {"x", "y"}) == {}
-    for width, count in ((9.0, 0), (11.0, 1)):
+    for width, count in ((9.0, 0), (10.0, 0), (11.0, 1)):
         # 1 % of the largest decision, which is 1000.
         for big in (1000.0, -1000.0):
             noisy = IndexedModel.from_records(
@@ -268,3 +270,105 @@ def test_decisions_of_another_plan_are_those_of_the_program() -> None:
             )
             solution = replace(solve(noisy, duals=False), values={"big": big, "x": 0.0})
             assert len(find_alternative(noisy, solution, {"big", "x"})) == count
+
+
+def test_a_share_of_the_limit_without_an_effect_has_the_effect_0() -> None:
+    """Whole products of two hours: 1 percent of 10 hours is not enough for another one, and 20 percent is."""
+    milp = IndexedModel.from_records(
+        (Variable("x", kind=INTEGER),), (Row("hours", {"x": 1.0}, Relation.AT_MOST, 10.0),), Objective({"x": 3.0}), Sense.MAXIMIZE
+    )  # fmt: skip
+    solution = solve(milp, duals=False)
+    (effect,) = measure_effects(milp, solution)
+    assert effect.changes == {1: 0.0, 10: 3.0}
+    assert measure_effects(milp, replace(solution, status=SolveStatus.FEASIBLE)) == ()
+    assert measure_effects(milp, replace(solution, status=SolveStatus.UNKNOWN, objective=None)) == ()
+
+
+def test_each_solve_has_a_part_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    seconds: list[float] = []
+
+    def solve_in(milp: IndexedModel, limit_s: float, **options: object) -> object:
+        seconds.append(limit_s)
+        return solve(milp, duals=False)
+
+    monkeypatch.setattr(effects_module, "solve_model", solve_in)
+    rows = (Row("hours", {"x": 1.0}, Relation.AT_MOST, 10.0),)
+    milp = IndexedModel.from_records((Variable("x"),), rows, Objective({"x": 3.0}), Sense.MAXIMIZE)
+    measure_effects(milp, solve(milp, duals=False))
+    assert seconds == [EACH_S] * 2
+    measure_effects(milp, solve(milp, duals=False), EACH_S / 2)
+    assert all(0 < each < EACH_S / 2 for each in seconds[2:])
+    seconds.clear()
+    plan_with_shortages(milp.with_records(rows=(*rows, Row("orders", {"x": 1.0}, Relation.AT_LEAST, 12.0))))
+    find_alternative(milp, solve(milp, duals=False), {"x"})
+    assert seconds == [TOTAL_S, EACH_S, EACH_S]
+
+
+def test_a_search_for_shortages_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    limits: list[object] = []
+
+    def find(arrays: object, **options: object) -> SimpleNamespace:
+        limits.append(options)
+        return SimpleNamespace(needed={}, total=None)
+
+    monkeypatch.setattr(effects_module, "find_nearest", find)
+    milp = IndexedModel.from_records((Variable("x"),), (), Objective({"x": 3.0}), Sense.MAXIMIZE)
+    assert plan_with_shortages(milp) is None
+    assert limits == [{"limit_s": TOTAL_S}]
+
+
+def test_bounds_that_exclude_each_other_and_products_have_no_plan_with_shortages() -> None:
+    row = Row("orders", {"x": 1.0}, Relation.AT_LEAST, 12.0)
+    milp = IndexedModel.from_records(
+        (Variable("x", 0, 9), Variable("y", 0.2, 0.8, INTEGER)), (row,), Objective({"x": 1.0}), Sense.MINIMIZE
+    )
+    assert plan_with_shortages(milp) is None
+    milp = milp.with_records(variables=(Variable("x", 0, 9), Variable("y")))
+    plan = plan_with_shortages(milp)
+    assert plan is not None
+    assert [(each.name, each.relation, each.wanted, each.possible) for each in plan.shortages] == [
+        ("orders", ">=", 12.0, 9.0)
+    ]
+    squares = milp.with_records(features=ModelFeatures(quadratic=(QuadraticTerm("x", "x", 1.0),)))
+    assert plan_with_shortages(squares) is None
+    assert find_alternative(squares, replace(solve(squares), status=SolveStatus.OPTIMAL), {"x"}) == {}
+
+
+@pytest.mark.parametrize("at", [1.0, 3.0])
+def test_another_plan_lies_on_either_side(at: float) -> None:
+    """Plans from x = 1 to x = 3 have the same worth; both decisions lie between their bounds."""
+    rows = (
+        Row("sum", {"x": 1.0, "y": 1.0}, Relation.AT_MOST, 4.0), Row("few", {"x": 1.0}, Relation.AT_MOST, 3.0),
+        Row("some", {"x": 1.0}, Relation.AT_LEAST, 1.0), Row("optimum 0", {"y": 1.0}, Relation.AT_LEAST, -9.0),
+    )  # fmt: skip
+    milp = IndexedModel.from_records(
+        (Variable("x", 0, 9), Variable("y", 0, 9)), rows, Objective({"x": 1.0, "y": 1.0}), Sense.MAXIMIZE
+    )
+    solution = replace(solve(milp, duals=False), values={"x": at, "y": 4.0 - at})
+    assert find_alternative(milp, solution, {"x", "y"}) == {"x": pytest.approx(4.0 - at), "y": pytest.approx(at)}
+    assert find_alternative(milp, solution, set()) == {}
+    assert find_alternative(milp, solution, {"none"}) == {}
+
+
+@pytest.mark.parametrize(
+    ("terms", "rhs", "meaning", "shown"),
+    [
+        # The larger of two switches counts, whatever its sign and that of the limit.
+        ({"x": 1.0, "open": 1.0, "shut": 4.0}, 4.0, "", False), ({"x": 1.0, "open": 1.0, "shut": 2.0}, 4.0, "", True),
+        ({"x": 1.0, "open": -5.0}, 4.0, "", False), ({"x": -1.0, "open": 3.0}, -4.0, "", True), ({"x": -1.0, "open": 4.0}, -4.0, "", False),
+        # A sentence of the problem is a limit of it, and so is one of switches alone or of none.
+        ({"x": 1.0, "open": 4.0}, 4.0, "at most 4", True), ({"open": 1.0, "shut": 1.0}, 1.0, "", True), ({"x": 1.0}, 4.0, "", True),
+    ],
+)  # fmt: skip
+def test_the_constant_of_a_switch_is_no_limit(terms: dict[str, float], rhs: float, meaning: str, shown: bool) -> None:
+    """Each model has the row at its limit; a second limit after it has an effect in any case."""
+    relation = Relation.AT_MOST
+    rows = (Row("row", terms, relation, rhs, meaning), Row("last", {"z": 1.0}, relation, 5.0))
+    variables = (Variable("x"), Variable("open", 0, 1, INTEGER), Variable("shut", 0, 1, INTEGER), Variable("z"))
+    worth = {name: value if name == "x" else 0.1 * value for name, value in terms.items()}
+    milp = IndexedModel.from_records(variables, rows, Objective({**worth, "z": 1.0}), Sense.MAXIMIZE)
+    solution = solve(milp, duals=False)
+    point = dict(solution.values)
+    assert sum(value * point[name] for name, value in terms.items()) == pytest.approx(rhs)
+    groups = effects_module._group_rows(milp, solution)
+    assert [name for name, _ in groups] == (["row"] if shown else []) + ["last"]

@@ -1,6 +1,7 @@
 """Problems, data and interfaces out of files; what is wrong with one is said in one line, with file and line."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,15 @@ from oragent.formulate.data import (
     read_data,
 )
 from oragent.formulate.options import PRESETS, choose_options
-from oragent.formulate.problem import MAX_DATA_VALUES, Form, ProblemText, read_problem
+from oragent.formulate.problem import (
+    MAX_DATA_VALUES,
+    Form,
+    ProblemText,
+    ProgramInterface,
+    find_function,
+    read_interface,
+    read_problem,
+)
 from oragent.formulate.prompting import extract_program
 
 
@@ -347,3 +356,59 @@ def test_a_text_has_at_most_so_many_bytes(tmp_path: Path, monkeypatch: pytest.Mo
         else:
             with pytest.raises(ProblemError):
                 data_module.read_text(tmp_path / "p.md", "a problem")
+
+
+def test_the_rule_of_an_interface_is_that_of_its_form() -> None:
+    interface = ProgramInterface("solve", ("data",), "def solve(data): ...")
+    assert interface.attention == ""
+    assert "mark" in replace(interface, form=Form.SCAFFOLD).attention
+
+
+@pytest.mark.parametrize(
+    ("parameters", "data", "arguments"),
+    [
+        (("data",), {"a": 1, "b": 2}, [{"a": 1, "b": 2}]), (("data",), {"data": [5], "b": 2}, [[5]]), (("all",), {"a": 1}, [{"a": 1}]), (("a",), {"a": 1, "b": 2}, [1]),
+        (("b", "a"), {"a": 1, "b": 2}, [2, 1]), (("a", "c"), {"a": 1}, None), ((), {"a": 1}, []),
+    ],
+)  # fmt: skip
+def test_arguments_are_those_of_the_data_or_all_of_them(parameters: tuple, data: dict, arguments: list | None) -> None:
+    interface = ProgramInterface("solve", parameters, "")
+    if arguments is None:
+        with pytest.raises(ProblemError):
+            interface.arguments_for(data)
+    else:
+        assert interface.arguments_for(data) == arguments
+
+
+@pytest.mark.parametrize(
+    ("parameters", "returned", "parts"),
+    [
+        ((), {"objective_value": 5, "optimized_vars": {"x": 1}, "y": 2}, (5, {"x": 1})), ((), {"obj": 5, "x": 1, "status": "Optimal"}, (5, {"x": 1})), ((), {"x": 1}, (None, {"x": 1})),
+        # Of several names of the objective the longest counts.
+        ((), {"obj": 3, "objective": 4, "objective_value": 5, "x": 1}, (5, {"x": 1})), ((), {"optimized_vars": {}, "x": 1}, (None, {})),
+        (("a", "b"), [5, 1, 2], (5, {"a": 1, "b": 2})), (("a",), [5, 1, 2], (5, {"var1": 1, "var2": 2})), ((), [5], (5, {})), ((), [], (None, {})), ((), 7.5, (7.5, {})),
+        ((), "text", (None, {})), ((), None, (None, {})),
+    ],
+)  # fmt: skip
+def test_what_a_program_returns_has_an_objective_and_values(parameters: tuple, returned: object, parts: tuple) -> None:
+    assert ProgramInterface("solve", parameters, "").split_returned(returned) == parts
+
+
+@pytest.mark.parametrize(
+    ("head", "name", "parameters"),
+    [
+        ("def f(a, b=3, *rest, c: int = 4, **more): ...", "f", ("a", "b", "c")), ("import os\n\ndef g(): ...\ndef f(a): ...", "g", ()), ("x = 1\n  def f(a): ...\ndef h(a,): ...", "h", ("a",)),
+    ],
+)  # fmt: skip
+def test_an_interface_is_the_first_function_of_its_file(
+    tmp_path: Path, head: str, name: str, parameters: tuple
+) -> None:
+    interface = read_interface(put(tmp_path, "f.py", f"\n{head}\n"))
+    assert (interface.function, interface.parameters, interface.source, interface.form) == (
+        name,
+        parameters,
+        head,
+        Form.HEAD,
+    )
+    assert find_function(head, name)
+    assert not find_function(head, name.upper())
