@@ -18,20 +18,24 @@ The texts are untrusted. They are searched by patterns and not executed.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from oragent._base.errors import ProblemError
 from oragent._base.files import MAX_ARGUMENT_BYTES, read_bounded
-from oragent._base.safe_load import parse_json
+from oragent._base.safe_load import parse_json, parse_yaml
 
 PROGRAMS = ("initial_program.py", "initial.py")
 EVALUATORS = ("evaluator.py", "evaluate.py")
 HEURIGYM = "program/evaluator.py"
 # Description of a problem of ALE-Bench, its tester, and the file of the program, which ALE-Bench does not have.
 ALE_DATA, TESTER, ALE_PROGRAM = "data.json", "tools/target/release/tester", "main.py"
-# Class of an evaluator in a configuration of LLM4AD_Next, as ``evaluator.py:Evaluator``, and its markers.
-NEXT_MODULE = re.compile(r"\bmodule:\s*[\"']?([\w./-]+\.py):(\w+)")
+# Configuration of a task, and its largest number of bytes.
+CONFIGS, MAX_CONFIG = ("config.yaml", "config.yml"), 1 << 20
+# Markers of LLM4AD_Next and those of problems.
 NEXT_MARKERS, MARKERS = ("# EVOLVE_START", "# EVOLVE_END"), ("# EVOLVE-BLOCK-START", "# EVOLVE-BLOCK-END")
 NEXT_CASE_S, MAX_TIMEOUT_S = 60.0, 1e6
 # Times of the problem that a case may take, as its time contains messages, and seconds of an evaluation besides.
@@ -94,6 +98,57 @@ class ForeignTask:
     data: tuple[str, ...] = ()
 
 
+class Layout(StrEnum):
+    """Layouts of tasks."""
+
+    EOH = "EoH"
+    CO_BENCH = "CO-Bench"
+    HEURIGYM = "HeuriGym"
+    LLM4AD_NEXT = "LLM4AD_Next"
+    ALE_BENCH = "ALE-Bench"
+    LLM4AD = "LLM4AD"
+    ALPHAEVOLVE = "AlphaEvolve"
+    # Also that of ShinkaEvolve.
+    OPENEVOLVE = "OpenEvolve"
+
+
+def find_layout(task: Path, config: Mapping[str, Any]) -> Layout | None:
+    """Return the layout of which a folder has an evaluator, also if another part of the task is missing; else None.
+
+    Args:
+        task: The folder.
+        config: Content of its ``config.yaml``.
+    """
+    if (task / "prob.py").is_file():
+        return Layout.EOH
+    if _has_text(task / "config.py", "def eval_func"):
+        return Layout.CO_BENCH
+    if (task / HEURIGYM).is_file():
+        return Layout.HEURIGYM
+    if _names_next_evaluator(config):
+        return Layout.LLM4AD_NEXT
+    if (task / TESTER).parents[2].is_dir() and (task / ALE_DATA).is_file():
+        return Layout.ALE_BENCH
+    if (task / "evaluation.py").is_file():
+        return Layout.LLM4AD
+    if _find_alphaevolve(task) is not None:
+        return Layout.ALPHAEVOLVE
+    # The frameworks' own packages have modules with the names of evaluators, and no programs.
+    is_package = (task / "__init__.py").is_file() and not any((task / name).is_file() for name in PROGRAMS)
+    if not is_package and any((task / name).is_file() for name in EVALUATORS):
+        return Layout.OPENEVOLVE
+    return None
+
+
+def is_task(folder: Path) -> bool:
+    """Return True if a folder has a known layout, also if a part of the task is missing."""
+    try:
+        config = read_config(folder)
+    except ProblemError:
+        config = {}
+    return find_layout(folder, config) is not None
+
+
 def read_task(task: Path, config: Mapping[str, Any], seed: Path | None = None, data: Path | None = None) -> ForeignTask:
     """Recognise the layout of a task's folder and read its parts.
 
@@ -108,21 +163,21 @@ def read_task(task: Path, config: Mapping[str, Any], seed: Path | None = None, d
     """
     if not task.is_dir():
         raise ProblemError(f"{task} is not a folder: expected the folder of a task")
-    if (task / "prob.py").is_file():
-        return _read_class(task, "EoH", "prob.py")
-    if (task / "config.py").is_file():
+    layout = find_layout(task, config)
+    if layout is Layout.EOH:
+        return _read_class(task, layout, "prob.py")
+    if layout is Layout.CO_BENCH:
         return _read_co_bench(task)
-    if (task / HEURIGYM).is_file():
+    if layout is Layout.HEURIGYM:
         return _read_heurigym(task, seed)
-    if _names_next_evaluator(config):
+    if layout is Layout.LLM4AD_NEXT:
         return _read_next(task, config)
-    if (task / TESTER).parents[2].is_dir() and (task / ALE_DATA).is_file():
+    if layout is Layout.ALE_BENCH:
         return _read_ale_bench(task, seed, data or task / "inputs")
-    if (task / "evaluation.py").is_file():
-        return _read_class(task, "LLM4AD", "evaluation.py")
-    for folder in ("", "src/"):
-        if (task / folder / "program.py").is_file() and (task / folder / "evaluate.py").is_file():
-            return _read_alphaevolve(task, folder)
+    if layout is Layout.LLM4AD:
+        return _read_class(task, layout, "evaluation.py")
+    if layout is Layout.ALPHAEVOLVE:
+        return _read_alphaevolve(task, _find_alphaevolve(task) or "")
     program, evaluator = (_find_file(task, names) for names in (PROGRAMS, EVALUATORS))
     scorer = read_source(task / evaluator)
     if not re.search(r"^def (?:evaluate|main)\b", scorer, re.MULTILINE):
@@ -131,24 +186,24 @@ def read_task(task: Path, config: Mapping[str, Any], seed: Path | None = None, d
     return ForeignTask(framework, "module", program, read_source(task / program), evaluator, scorer)
 
 
-def is_task(folder: Path) -> bool:
-    """Return True if a folder has an evaluator of a known layout, also if a part of the task is missing."""
-    if (folder / "config.py").is_file():
-        try:
-            return "def eval_func" in read_source(folder / "config.py")
-        except ProblemError:
-            return False
-    # The frameworks' own packages have modules of these names.
-    names = () if (folder / "__init__.py").is_file() else EVALUATORS
-    if (folder / ALE_DATA).is_file() and (folder / "tools").is_dir():
-        return True
-    if (folder / "config.yaml").is_file():
-        try:
-            if NEXT_MODULE.search(read_source(folder / "config.yaml")):
-                return True
-        except ProblemError:
-            return False
-    return any((folder / name).is_file() for name in ("prob.py", "evaluation.py", HEURIGYM, *names))
+def read_config(task: Path) -> dict[str, Any]:
+    """Read the configuration of a task; empty without one.
+
+    Raises:
+        ProblemError: It is not YAML, contains no keys and values, or is too long.
+    """
+    path = next((task / name for name in CONFIGS if (task / name).is_file()), None)
+    if path is None:
+        return {}
+    if path.stat().st_size > MAX_CONFIG:
+        raise ProblemError(f"{path} is too long for a configuration")
+    try:
+        config = parse_yaml(read_source(path)) or {}
+    except yaml.YAMLError as problem:
+        raise ProblemError(f"{path} is not YAML: {' '.join(str(problem).split())}") from None
+    if not isinstance(config, dict):
+        raise ProblemError(f"{path} must contain keys and values")
+    return config
 
 
 def read_source(path: Path) -> str:
@@ -161,6 +216,21 @@ def read_source(path: Path) -> str:
         return read_bounded(path, MAX_ARGUMENT_BYTES)
     except (OSError, UnicodeDecodeError) as problem:
         raise ProblemError(f"{path} cannot be read: {problem}") from None
+
+
+def _has_text(path: Path, text: str) -> bool:
+    try:
+        return path.is_file() and text in read_source(path)
+    except ProblemError:
+        return False
+
+
+def _find_alphaevolve(task: Path) -> str | None:
+    """Return the folder with the two files of a task of AlphaEvolve, as the beginning of a path; None without them."""
+    for folder in ("", "src/"):
+        if all((task / folder / name).is_file() for name in ("program.py", "evaluate.py")):
+            return folder
+    return None
 
 
 def _read_class(task: Path, framework: str, name: str) -> ForeignTask:

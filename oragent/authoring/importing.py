@@ -23,22 +23,28 @@ import yaml
 
 from oragent._base.errors import CandidateError, ProblemError
 from oragent._base.protocol import Status
-from oragent._base.safe_load import parse_yaml
 from oragent._base.text_format import one_line
-from oragent.authoring.foreign_tasks import MAX_TIMEOUT_S, ForeignTask, is_task, read_source, read_task
+from oragent.authoring.foreign_tasks import (
+    CONFIGS,
+    MAX_TIMEOUT_S,
+    ForeignTask,
+    is_task,
+    read_config,
+    read_source,
+    read_task,
+)
 from oragent.authoring.scaffold import NAME
 from oragent.evaluation import Evaluation, EvaluationRunner
 from oragent.evaluation.problem import LimitSettings, Problem, load_problem
 from oragent.programs import regions
 from oragent.programs.inspection import documentation, inspect_program, parse_tree, signature_of
 
-CONFIGS = ("config.yaml", "config.yml")
 LEFT_BEHIND = ("requirements.txt", "openevolve_output", "results", "outputs", "__pycache__")
 DEFINED = re.compile(r"^def ([A-Za-z_]\w*)", re.MULTILINE)
 CALLED = re.compile(
     r"\bprogram\.([A-Za-z_]\w*)\(|experiment_fn_name\s*=\s*[\"'](\w+)[\"']|hasattr\(\w+, [\"'](\w+)[\"']"
 )
-MAX_BYTES, MAX_CONFIG = 500 << 20, 1 << 20
+MAX_BYTES = 500 << 20
 DEFAULT_BINS, DEFAULT_TIMEOUT_S = 10, 300.0
 MODULES = {"scikit-learn": "sklearn", "opencv-python": "cv2", "pyyaml": "yaml", "pillow": "PIL"}
 OF_THE_FRAMEWORK = frozenset(("openevolve", "shinka", "shinka-evolve", "eoh", "alpha-evolve", "llm4ad"))
@@ -179,7 +185,7 @@ def import_task(
     name = name or re.sub(r"\W+", "_", task.name)
     if not NAME.fullmatch(name):
         raise ProblemError(f"{name!r} is not a name for a problem: give one with --name, of letters, digits and _")
-    config = _read_config(task)
+    config = read_config(task)
     layout = read_task(task, config, seed, data)
     if seed is not None:
         layout = replace(layout, seed=read_source(seed))
@@ -353,21 +359,6 @@ def _draws_numbers(source: str) -> bool:
 
 def _describe_failure(evaluation: Evaluation) -> str:
     return one_line(f"{evaluation.status}: {evaluation.message}", MAX_REASON)
-
-
-def _read_config(task: Path) -> dict[str, Any]:
-    path = next((task / name for name in CONFIGS if (task / name).is_file()), None)
-    if path is None:
-        return {}
-    if path.stat().st_size > MAX_CONFIG:
-        raise ProblemError(f"{path} is too long for a configuration")
-    try:
-        config = parse_yaml(read_source(path)) or {}
-    except yaml.YAMLError as problem:
-        raise ProblemError(f"{path} is not YAML: {' '.join(str(problem).split())}") from None
-    if not isinstance(config, dict):
-        raise ProblemError(f"{path} must contain keys and values")
-    return config
 
 
 def _name_program(layout: ForeignTask) -> str:

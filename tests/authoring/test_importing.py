@@ -12,6 +12,7 @@ import oragent
 from oragent._base.errors import ProblemError
 from oragent._base.protocol import Status
 from oragent.authoring import Level, check_problem, importing
+from oragent.authoring.foreign_tasks import read_config, read_task
 from oragent.authoring.importing import find_tasks, import_suite, import_task
 from oragent.evaluation import EvaluationRunner
 from oragent.evaluation.problem import LimitSettings, load_problem
@@ -21,7 +22,7 @@ from oragent.search.folder import make_folder
 from oragent.search.genetics.variation import child_of_seed
 from oragent.search.launch import launch
 from oragent.search.store import Store
-from tests.authoring.layouts import write_task
+from tests.authoring.layouts import FILES, write_task
 
 TASKS = Path(__file__).parent / "tasks"
 
@@ -196,6 +197,53 @@ def test_a_suite_is_a_row_for_each_task(task: Path, tmp_path: Path) -> None:
     assert sorted(path.name for path in (tmp_path / "problems").iterdir()) == ["area_eoh", "llm4ad"]
     with pytest.raises(ProblemError):
         list(import_suite(suite / ".git", tmp_path / "problems"))
+
+
+@pytest.mark.parametrize(
+    ("layout", "under", "more"),
+    [
+        *((layout, "", {}) for layout in FILES),
+        ("alphaevolve", "src", {"run.py": ""}),
+        ("openevolve", "", {"config.py": "SIZE = 3\n"}),
+        ("openevolve", "", {"__init__.py": ""}),
+        ("eoh", "", {"config.py": "SIZE = 3\n"}),
+    ],
+)
+def test_a_folder_that_can_be_imported_is_found_in_a_suite(
+    layout: str, under: str, more: dict[str, str], tmp_path: Path
+) -> None:
+    task = tmp_path / "suite" / "area" / "task"
+    write_task(layout, task / under)
+    for name, text in more.items():
+        (task / name).write_text(text)
+    assert find_tasks(tmp_path / "suite") == [task]
+    assert read_task(task, read_config(task)).evaluator
+    # A damaged configuration is a reason to refuse a task, and not to leave it out.
+    (task / "config.yaml").unlink(missing_ok=True)
+    (task / "config.yml").write_text("{")
+    assert (find_tasks(tmp_path / "suite") == [task]) is (layout != "next")
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"config.yaml": "# module: evaluator.py:Evaluator\n"},
+        {"config.yaml": "module: evaluator.py:Evaluator\n"},
+        {"__init__.py": "", "evaluator.py": "def evaluate(program_path):\n    pass\n"},
+        {"config.py": "SIZE = 3\n"},
+        {"program.py": "", "src/evaluate.py": ""},
+    ],
+)
+def test_a_folder_that_cannot_be_imported_and_has_no_evaluator_is_no_task(
+    files: dict[str, str], tmp_path: Path
+) -> None:
+    task = tmp_path / "suite" / "area"
+    for name, text in files.items():
+        (task / name).parent.mkdir(parents=True, exist_ok=True)
+        (task / name).write_text(text)
+    assert task not in find_tasks(tmp_path / "suite")
+    with pytest.raises(ProblemError):
+        read_task(task, read_config(task))
 
 
 def test_a_task_without_a_limit_of_time_gets_a_finite_one(tmp_path: Path) -> None:
