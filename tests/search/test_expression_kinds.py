@@ -34,6 +34,8 @@ CALLS = [
     "-x", "-v", "min(n, k)", "max(v, 0.5)", "np.exp(v)", "np.maximum(x, v)", "x / x.sum()", "x * n", "np.log(x)",
     "np.where(x > v, x, v)", "np.argsort(x)", "np.cumsum(x)", "float(n)", "int(v)", "x[0]", "x[n]", "x.T",
     "v if n > k else x[0]", "x[n:]", "np.zeros_like(x)", "np.median(x)", "np.clip(x, 0.0, v)", "np.abs(x - v)",
+    "np.dot(x, x)", "x.dot(x)", "x @ x", "np.matmul(x, x)", "np.dot(x, v)", "np.dot(v, n)", "np.outer(x, x) @ x",
+    "np.outer(x, x)", "np.dot(np.outer(x, x), x)", "np.dot(x, x) * x", "np.dot(x[n:], x[n:]) / v",
 ]  # fmt: skip
 
 
@@ -49,7 +51,7 @@ def test_what_is_inferred_holds_of_the_value(expression: str) -> None:
     if not is_whole:
         assert kind in (ExpressionKind.NUMBER, ExpressionKind.OTHER)
     if shape is not None:
-        assert shape == np.ndim(value)
+        assert shape == min(np.ndim(value), 1)
     if nonnegative:
         assert np.all(np.asarray(value) >= 0)
 
@@ -127,6 +129,8 @@ np.log(x) NUMBER 1 False      ; np.log1p(x) NUMBER 1 True       ; np.log10(v) NU
 np.sum(x) NUMBER 0 True       ; np.sum(x, 0) NUMBER None True   ; np.sum(x, axis=0) NUMBER None True
 x.sum() NUMBER 0 True         ; x.sum(1) NUMBER None True       ; (x - v).max() NUMBER 0 False ; n.sum() COUNT 0 True
 np.percentile(x, 50) NUMBER 0 True ; np.quantile(x, 0.5, 0) NUMBER None True ; x.quantile(0.5) NUMBER 0 True
+np.dot(x, x) NUMBER None True ; np.dot(x - v, x) NUMBER None False ; np.dot(v, x) NUMBER 1 True
+x @ x NUMBER None False       ; np.matmul(x, x) NUMBER None True ; np.outer(x, x) NUMBER 1 True
 x.item() NUMBER 0 False       ; x.copy() NUMBER 1 False         ; x.clip(0, 1) NUMBER 1 True ; x.other() OTHER None False
 x.flatten() NUMBER None False ; x.astype(int) NUMBER 1 False    ; n.copy() COUNT 0 False
 len(x) COUNT 0 True           ; int(v) COUNT 0 False            ; float(n) NUMBER 0 True    ; round(v) NUMBER 0 True

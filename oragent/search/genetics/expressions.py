@@ -28,7 +28,9 @@ _REARRANGEMENTS = frozenset(
     ["array", "asarray", "concatenate", "cumsum", "diag", "diff", "repeat", "roll", "sort", "tile", "transpose"]
 )
 _CONSTRUCTORS = frozenset(["eye", "full", "full_like", "ones", "ones_like", "zeros", "zeros_like"])
-_ARRAYS = _REARRANGEMENTS | _CONSTRUCTORS | {"dot", "matmul", "outer"}
+# Products, which are numbers for two vectors, and arrays for a matrix.
+_PRODUCTS = frozenset(["dot", "matmul"])
+_ARRAYS = _REARRANGEMENTS | _CONSTRUCTORS | _PRODUCTS | {"outer"}
 # Builtin functions that return a number.
 PLAIN = frozenset(["abs", "float", "max", "min", "pow", "round", "sum"])
 # Methods of arrays and tensors.
@@ -216,8 +218,9 @@ class NameFacts:
                 return 0
             case ast.Name(id=name):
                 return self._shapes.get(name)
-            case ast.BinOp(left=left, right=right):
-                return _broadcast_shapes(self.shape(left), self.shape(right))
+            case ast.BinOp(left=left, op=operator, right=right):
+                combine = _multiply_shapes if isinstance(operator, ast.MatMult) else _broadcast_shapes
+                return combine(self.shape(left), self.shape(right))
             case ast.UnaryOp(operand=inner) | ast.NamedExpr(value=inner) | ast.Attribute(value=inner, attr="T"):
                 return self.shape(inner)
             case ast.IfExp(body=body, orelse=orelse):
@@ -360,6 +363,8 @@ class NameFacts:
             if node.keywords:
                 return None
             return 0
+        if name in _PRODUCTS:
+            return _multiply_shapes(*map(self.shape, operands))
         if name in _ARRAYS | INDICES:
             return 1
         match node.func:
@@ -381,6 +386,11 @@ def _combine_kinds(operator: ast.operator, first: ExpressionKind, second: Expres
 
 def _join_kinds(*kinds: ExpressionKind) -> ExpressionKind:
     return max(kinds, default=ExpressionKind.OTHER)
+
+
+def _multiply_shapes(*shapes: int | None) -> int | None:
+    """Return the shape of a product; of two arrays it is unknown, as the number of their dimensions is."""
+    return _broadcast_shapes(*shapes) if 0 in shapes else None
 
 
 def _broadcast_shapes(*shapes: int | None) -> int | None:
