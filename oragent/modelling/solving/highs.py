@@ -176,13 +176,23 @@ def _contradicts_bound(solver: Any, arrays: Arrays, gap: float) -> bool:
 
 
 def _set_threads(solver: Any, threads: int) -> None:
-    """Set the number of threads. HiGHS refuses a solve if the process already uses another number."""
-    if threads != _THREADS_IN_USE[0]:
-        highspy.Highs.resetGlobalScheduler(True)
-        _THREADS_IN_USE[0] = threads
+    _use_threads(threads)
     if threads > 1:
         solver.setOptionValue("threads", threads)
         solver.setOptionValue("parallel", "on")
+
+
+def _use_threads(threads: int) -> None:
+    """Set the number of threads of this process. HiGHS refuses a solve if the process already uses another number."""
+    if threads != _THREADS_IN_USE[0]:
+        highspy.Highs.resetGlobalScheduler(True)
+        _THREADS_IN_USE[0] = threads
+
+
+def run_engine(engine: Any) -> None:
+    """Run a solver of ``quiet_engine``, also after solves with other numbers of threads."""
+    _use_threads(1)
+    engine.run()
 
 
 def quiet_engine() -> Any:
@@ -202,7 +212,7 @@ def infeasibility_ray(arrays: Arrays, limit_s: float | None = None) -> Vector | 
     if limit_s is not None:
         engine.setOptionValue("time_limit", max(limit_s, 0.0))
     engine.passModel(as_highs_model(arrays))
-    engine.run()
+    run_engine(engine)
     if engine.getModelStatus() != _STATUS.kInfeasible:
         return None
     _, exists, *values = engine.getDualRay()

@@ -5,6 +5,7 @@ those of the model: the slopes of the optimum to both sides, and the largest int
 "Interior Point Methods for Linear Optimization", part IV).
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from oragent.modelling.data.arrays import Arrays, Vector
 from oragent.modelling.data.model_values import Sense
 from oragent.modelling.solving.array_solving import NOISE
-from oragent.modelling.solving.highs import as_highs_model, quiet_engine
+from oragent.modelling.solving.highs import as_highs_model, quiet_engine, run_engine
 
 # Relative distance at which a value counts as at its limit. HiGHS's tolerance for feasibility is 1e-7.
 AT_LIMIT = 2e-7
@@ -46,9 +47,7 @@ class Slopes:
 
 def is_same(first: float, second: float) -> bool:
     """Return True if two figures are finite and equal within the tolerance of the solver."""
-    if np.isinf(first) or np.isinf(second):
-        return False
-    return bool(abs(second - first) <= SAME * max(1.0, abs(first), abs(second)))
+    return math.isfinite(first) and math.isclose(first, second, rel_tol=SAME, abs_tol=SAME)
 
 
 class OptimalFace:
@@ -160,7 +159,7 @@ class OptimalFace:
             assert duals is not None
             slope = sign * constant + sum(cost * float(duals[row]) for row, cost in costs.items())
             return Slopes(slope, slope, duals, duals)
-        ends = _optimise(self._dual_engine, costs) if costs else Slopes(0.0, 0.0)
+        ends = _optimise(self._dual_engine, costs)
         if ends is None:
             return None
         sides = [None if part is None else sign * part for part in (ends.duals_less, ends.duals_more)]
@@ -291,7 +290,7 @@ def _sum_ends(arrays: Arrays, engine: Any, row: int) -> tuple[float, float] | No
     entries = slice(arrays.matrix.starts[row], arrays.matrix.starts[row + 1])
     costs = dict(zip(arrays.matrix.columns[entries].tolist(), arrays.matrix.values[entries].tolist(), strict=True))
     engine.changeRowBounds(row, -np.inf, np.inf)
-    ends = _optimise(engine, costs) if costs else Slopes(0.0, 0.0)
+    ends = _optimise(engine, costs)
     engine.changeRowBounds(row, arrays.row_low[row], arrays.row_high[row])
     return None if ends is None else (ends.less, ends.more)
 
@@ -309,7 +308,7 @@ def _feasible_engine(arrays: Arrays) -> Any:
     """Return a solver with a feasible point of some arrays without costs, or None."""
     engine = quiet_engine()
     engine.passModel(as_highs_model(arrays))
-    engine.run()
+    run_engine(engine)
     return engine if engine.getModelStatus() == _STATUS.kOptimal else None
 
 
@@ -322,11 +321,11 @@ def _optimise(engine: Any, costs: Mapping[int, float]) -> Slopes | None:
     points: list[Vector | None] = []
     for sign in (1.0, -1.0):
         engine.changeColsCost(len(columns), columns, sign * values)
-        engine.run()
+        run_engine(engine)
         if engine.getModelStatus() == _STATUS.kUnknown:
             # HiGHS 1.15 can fail to continue from the last basis of a model without a limit.
             engine.clearSolver()
-            engine.run()
+            run_engine(engine)
         status = engine.getModelStatus()
         if status == _STATUS.kOptimal:
             ends.append(sign * float(engine.getInfo().objective_function_value))
