@@ -394,10 +394,10 @@ class _MpsReader:
         low, high = np.where(kinds == "L", -np.inf, sides), np.where(kinds == "G", np.inf, sides)
         for name, figure in self.ranges.items():
             row, width = self.rows[name], check_bound(figure, "a range")
-            if kinds[row] == "G" or (kinds[row] == "E" and width > 0):
-                high[row] = float(low[row]) + abs(width)
-            else:
-                low[row] = float(high[row]) - abs(width)
+            # The sign of a range counts for equations only.
+            step = {"G": abs(width), "L": -abs(width)}.get(self.relations[row], width)
+            side = float(sides[row])
+            low[row], high[row] = sorted((side, side + step))
         is_empty = ~((low < np.inf) & (high > -np.inf)) & (kinds != "N")
         if is_empty.any():
             name = names[int(np.flatnonzero(is_empty)[0])]

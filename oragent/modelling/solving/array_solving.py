@@ -344,7 +344,7 @@ def _stage_arrays(current: Arrays, linear: Arrays, stage: int) -> Arrays:
         quadratic = [replace(term, value=sign * term.value) for term in linear.features.quadratic]
     for goal in linear.features.goals:
         if goal.priority == stage:
-            factor = goal.weight * goal.sense.sign
+            factor = goal.sense.sign * goal.weight
             constant += factor * goal.constant
             for column, value in goal.terms.items():
                 cost[column] += factor * value
@@ -372,7 +372,7 @@ def dual_bound(arrays: Arrays, row_duals: Vector) -> float:
     sign = arrays.sense.sign
     tolerated = DUAL_FEASIBLE * max(1.0, float(np.abs(arrays.cost).max(initial=0.0)))
     duals, reduced = (sign * part for part in clean_duals(arrays, row_duals))
-    total = arrays.constant * sign
+    total = sign * arrays.constant
     for price, low, high in ((duals, arrays.row_low, arrays.row_high), (reduced, arrays.low, arrays.high)):
         least = np.where(price > 0, low, high)
         counts = (price != 0) & (np.isfinite(least) | (np.abs(price) > tolerated))

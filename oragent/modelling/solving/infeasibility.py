@@ -415,7 +415,6 @@ def _add_violations(arrays: Arrays, rows: Sequence[int]) -> Arrays:
         arrays,
         sense=Sense.MINIMIZE,
         cost=np.concatenate([np.zeros_like(arrays.cost), np.ones(count)]),
-        constant=0.0,
         low=np.concatenate([arrays.low, np.zeros(count)]),
         high=np.concatenate([arrays.high, np.full(count, np.inf)]),
         integer=np.concatenate([arrays.integer, np.zeros(count, dtype=bool)]),

@@ -347,7 +347,8 @@ class _Builder:
             if self._keeps_objective():
                 self.quadratic = features.quadratic
             else:
-                for column, value in self._linear_terms(features.quadratic, "the objective", None).items():
+                where = "the objective, which is not convex or has integer variables,"
+                for column, value in self._linear_terms(features.quadratic, where, Ability.QUADRATIC_OBJECTIVE).items():
                     self.cost[column] += value
         if features.quadratic_rows and Ability.QUADRATIC_ROWS not in self.abilities:
             self.quadratic_rows = ()
@@ -362,9 +363,7 @@ class _Builder:
             return False
         return is_convex(self.arrays.features.quadratic, self.arrays.sense.sign)
 
-    def _linear_terms(
-        self, quadratic: Iterable[QuadraticTerm[int]], where: str, ability: Ability | None
-    ) -> dict[int, float]:
+    def _linear_terms(self, quadratic: Iterable[QuadraticTerm[int]], where: str, ability: Ability) -> dict[int, float]:
         linear: dict[int, float] = {}
         for term in quadratic:
             first, second = term.first, term.second
@@ -379,19 +378,15 @@ class _Builder:
     def _is_binary(self, column: int) -> bool:
         return self.integer[column] and self.low[column] >= 0 and self.high[column] <= 1
 
-    def _refuse_quadratic(self, term: QuadraticTerm[int], where: str, ability: Ability | None) -> None:
+    def _refuse_quadratic(self, term: QuadraticTerm[int], where: str, ability: Ability) -> None:
         pair = f"{quoted(self.name_of(term.first))} * {quoted(self.name_of(term.second))}"
-        what = "is quadratic and not convex, or has integer variables" if ability is None else "has quadratic terms"
-        raise ModellingError(
-            f"{where} {what} ({pair}): choose a solver with {ability or Ability.QUADRATIC_OBJECTIVE}: "
-            f"{_able(ability or Ability.QUADRATIC_OBJECTIVE)}"
-        )
+        raise ModellingError(f"{where} has the term {pair}: choose a solver with {ability}: {_able(ability)}")
 
-    def _product_column(self, binary: int, column: int, where: str, ability: Ability | None) -> int:
+    def _product_column(self, binary: int, column: int, where: str, ability: Ability) -> int:
         """Return a column that is the product of a binary one and a bounded one."""
         low, high = self.tight_low[column], self.tight_high[column]
         if not max(-low, high) <= MAX_CONSTANT:
-            raise self._no_bound(where, [column], ability or Ability.QUADRATIC_OBJECTIVE)
+            raise self._no_bound(where, [column], ability)
         name = f"{self.name_of(binary)} * {self.name_of(column)}"
         product = self.add_column(name, min(low, 0.0), max(high, 0.0), integer=bool(self.integer[column]))
         self.add_row(f"{name} at most if 1", [(product, 1.0), (binary, -high)], Relation.AT_MOST, 0.0)
@@ -443,7 +438,7 @@ class _Builder:
             matrix=Sparse.from_entries(
                 np.concatenate([matrix.row_indices, np.asarray(lines, dtype=np.int32)]),
                 np.concatenate([matrix.columns, np.asarray(columns, dtype=np.int32)]),
-                np.concatenate([matrix.values, np.asarray(values, dtype=float)]),
+                np.concatenate([matrix.values, values]),
                 (own_rows + count, len(self.cost)),
             ),
             row_low=np.concatenate([arrays.row_low, [low for _, low, _ in self.rows]]),

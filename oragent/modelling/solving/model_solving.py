@@ -160,7 +160,7 @@ def _solution_at(model: IndexedModel, arrays: Arrays, values: Vector) -> Solutio
     names, rows, activities = model.flat_variable_names, model.flat_row_names, arrays.activities_at(values)
     room = activities - model.rhs_values
     # The left side of an equation has a distance on either side.
-    slacks = np.where(model.relations == RELATION_CODES[Relation.EQUAL], np.abs(room), room * model.relations)
+    slacks = np.where(model.relations == RELATION_CODES[Relation.EQUAL], np.abs(room), model.relations * room)
     return Solution(
         SolveStatus.FEASIBLE,
         objective=arrays.objective_at(values),
