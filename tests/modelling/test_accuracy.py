@@ -16,6 +16,7 @@ from oragent.modelling.data.model_values import Relation, Sense, VariableKind
 from oragent.modelling.data.tolerances import without_noise
 from oragent.modelling.operations import ModelSession
 from oragent.modelling.operations.results import Figure
+from oragent.modelling.solving import certificate
 from oragent.modelling.solving.array_solving import solve_arrays
 from oragent.modelling.solving.certificate import is_proven_exactly, with_whole_limits
 from tests.modelling.enumeration import Plain
@@ -230,3 +231,42 @@ def test_an_error_of_the_solver_about_its_own_point_is_no_answer() -> None:
     )
     result = shop.session().ask("solve")
     assert result.objective.value == pytest.approx(shop.optimum(), abs=2e-5)
+
+
+@pytest.mark.parametrize("constant", [0.0, 100.0, -0.25])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_bound_proves_an_objective_up_to_half_of_the_distance_to_the_next_one(constant: float, sign: int) -> None:
+    base = arrays(1, 3.0, [1.0, 1.0], [True, True])
+    # Objectives are multiples of 0.75 apart from the constant.
+    sense = Sense.MINIMIZE if sign > 0 else Sense.MAXIMIZE
+    base = replace(base, cost=sign * np.array([1.5, 2.25]), constant=constant, sense=sense)
+    point, value = np.array([3.0, 0.0]), sign * 4.5 + constant
+    for distance, is_exact in ((0.0, True), (0.374, True), (0.376, False)):
+        for side in (1, -1):
+            assert is_proven_exactly(base, point, None, value + side * distance) == is_exact
+    assert is_proven_exactly(replace(base, cost=np.zeros(2)), point, None, -INF)
+
+
+@pytest.mark.parametrize("constant", [0.0, 100.0, -0.25])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_duals_prove_an_objective_with_their_lagrangian(constant: float, sign: int) -> None:
+    base = replace(arrays(1, 3.0, [1.0, 0.5], [False, False]), constant=constant)
+    base = replace(base, cost=sign * np.array([1.0, 2.0]), sense=Sense.MINIMIZE if sign > 0 else Sense.MAXIMIZE)
+    # x + y / 2 >= 3 with y at its lower bound of -1/2.
+    point = np.array([3.25, -0.5])
+    assert is_proven_exactly(base, point, np.array([float(sign)]), None)
+    assert is_proven_exactly(base, point + 1e-10, np.array([sign + 1e-10]), None)
+    for duals in ([0.0], [2.0 * sign], [-1.0 * sign], [0.99 * sign]):
+        assert not is_proven_exactly(base, point, np.array(duals), None)
+    # A side without a limit has no price.
+    free = replace(base, low=np.array([-0.5, -INF]))
+    assert not is_proven_exactly(free, point, np.array([float(sign)]), None)
+    beyond = replace(base, high=np.array([3.0, 8.5]))
+    assert not is_proven_exactly(beyond, point, np.array([float(sign)]), None)
+
+
+def test_large_models_are_not_proven(monkeypatch: pytest.MonkeyPatch) -> None:
+    base = arrays(1, 3.0, [1.0, 1.0], [True, True])
+    for most, is_exact in ((2, True), (1, False)):
+        monkeypatch.setattr(certificate, "MAX_ENTRIES", most)
+        assert is_proven_exactly(base, np.array([3.0, 0.0]), None, 3.0) == is_exact

@@ -108,7 +108,18 @@ def test_soft_rows_cost_their_prices_in_place_of_limits(name: str, sense: Sense,
 
 @pytest.mark.parametrize(
     ("value", "violation"),
-    [(0.0, 0), (0.9e-6, 0), (1.1e-6, 1), (0.5, 0.5), (1.0, 0), (2.0, 0), (2.5, 0.2), (-0.9e-6, 0.9e-6), (-1.0, 2.0)],
+    [
+        (0.0, 0),
+        (0.9e-6, 0),
+        (1e-6, 0),
+        (1.1e-6, 1),
+        (0.5, 0.5),
+        (1.0, 0),
+        (2.0, 0),
+        (2.5, 0.2),
+        (-0.9e-6, 0.9e-6),
+        (-1.0, 2.0),
+    ],
 )
 def test_a_semi_continuous_variable_is_zero_or_within_its_bounds(value: float, violation: float) -> None:
     model = arrays(ModelFeatures(semi_continuous=(SemiContinuous(0),)))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from oragent._base.errors import ModellingError
@@ -95,20 +95,21 @@ def without_parts(milp: IndexedModel, gone: set[ModelPart]) -> IndexedModel:
     )
 
 
-@pytest.mark.slow
+@settings(max_examples=40)
 @given(models())
 def test_a_conflict_is_infeasible_and_every_proper_subset_feasible(milp: IndexedModel) -> None:
     assume(infeasible(milp))
     found = conflict(milp)
     rest = everything(milp) - set(found.parts)
-    alone = solve(replace(without_parts(milp, rest), objective=Objective()), limit_s=2).status
+    alone = solve(without_parts(milp, rest).with_records(objective=Objective()), limit_s=2).status
     # Without bounds the search for whole numbers may have no end, though presolve showed that there are none.
     assert alone is SolveStatus.INFEASIBLE or (milp.has_integers and alone is SolveStatus.UNKNOWN)
     if not found.irreducible:
         assert milp.has_integers
         return
     for part in found.parts:  # a smaller subset is feasible where a larger one is
-        assert solve(replace(without_parts(milp, rest | {part}), objective=Objective())).status is SolveStatus.OPTIMAL
+        smaller = without_parts(milp, rest | {part}).with_records(objective=Objective())
+        assert solve(smaller).status is SolveStatus.OPTIMAL
 
 
 def test_steel_in_too_few_hours() -> None:
@@ -171,7 +172,7 @@ def test_only_the_rows_named_give_way() -> None:
         ModelSession(group_by_names(tight)).ask("repair salt")
 
 
-@pytest.mark.slow
+@settings(max_examples=40)
 @given(models())
 def test_with_the_nearest_right_hand_sides_a_model_is_feasible(milp: IndexedModel) -> None:
     found = nearest(milp)
@@ -184,7 +185,6 @@ def test_with_the_nearest_right_hand_sides_a_model_is_feasible(milp: IndexedMode
     assert (found.total > 0) == infeasible(milp)
 
 
-@pytest.mark.slow
 @given(models(box=True, columns=2, rows=3))
 def test_no_point_of_a_box_is_nearer(milp: IndexedModel) -> None:
     whole = milp.with_records(variables=tuple(replace(one, kind=VariableKind.INTEGER) for one in milp.variable_records))

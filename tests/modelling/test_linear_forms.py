@@ -77,6 +77,15 @@ INDICATORS: list[tuple[Indicator, Rows]] = [
     (Indicator("i", 0, True, {1: 1.0}, LESS, 4.5), [({1: 1, 0: 0.5}, -INF, 5)]),
     (Indicator("i", 0, True, {1: 1.0}, MORE, -1.0), []),
     (Indicator("i", 0, True, {1: 1.0, 2: 0.0}, MORE, 0.0), [({1: 1, 0: -1}, -1, INF)]),
+    (Indicator("i", 0, True, {1: 2.0, 2: -3.0}, LESS, 2.0), [({1: 2, 2: -3, 0: 8}, -INF, 10)]),
+    (Indicator("i", 0, False, {1: 2.0, 2: -3.0}, MORE, 2.5), [({1: 2, 2: -3, 0: 16.5}, 2.5, INF)]),
+    (
+        Indicator("i", 0, True, {1: 2.0, 2: 3.0}, SAME, -1.0),
+        [
+            ({1: 2, 2: 3, 0: 23}, -INF, 22),
+            ({1: 2, 2: 3, 0: -1}, -2, INF),
+        ],
+    ),
 ]
 
 
@@ -257,8 +266,29 @@ def test_a_quadratic_objective_is_kept_where_the_solver_takes_it() -> None:
     ],
 )
 def test_parts_without_bounds_have_no_linear_form(parts: dict) -> None:
-    for low, high, is_able in ((1.0, 5.0, True), (1.0, 1e9, True), (1.0, 1e10, False), (1.0, INF, False)):
-        own = {"low": np.array([0, low, 0]), "high": np.array([1, high, 4]), "row_high": np.array([INF])}
+    check_bounds(parts, 1.0, {"row_high": np.array([INF])})
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"indicators": (Indicator("i", 0, True, {1: 1.0}, MORE, -2.0),)},
+        {"indicators": (Indicator("i", 0, True, {1: -1.0}, LESS, 2.0),)},
+        {"ordered_sets": (OrderedSet("s", 1, {0: 1.0, 1: 2.0}),)},
+        {"quadratic": (QuadraticTerm(0, 1, 1.0),)},
+        {"quadratic_rows": (QuadraticRow("q", {}, (QuadraticTerm(0, 1, 1.0),), LESS, 1.0),)},
+        {"semi_continuous": (SemiContinuous(1),)},
+    ],
+)
+def test_parts_without_lower_bounds_have_no_linear_form(parts: dict) -> None:
+    check_bounds(parts, -1.0, {"row_low": np.array([-INF])})
+
+
+def check_bounds(parts: dict, end: float, more: dict) -> None:
+    """Check that a variable with one end may have the other one up to a size."""
+    for size, is_able in ((5.0, True), (1e9, True), (1e10, False), (INF, False)):
+        low, high = sorted((end, end * size))
+        own = {"low": np.array([0, low, 0]), "high": np.array([1, high, 4]), **more}
         if is_able:
             assert linear(**parts, **own).notes
         else:

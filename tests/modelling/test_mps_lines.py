@@ -19,6 +19,7 @@ from oragent.modelling.data.features import (
 )
 from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.model_values import Relation, Sense
+from oragent.modelling.files import mps_reader
 from oragent.modelling.files.mps_reader import _MpsReader, read_mps
 
 INF = math.inf
@@ -77,6 +78,7 @@ ROWS = [
     ({"more": "RANGES\n    R  e  -3\n"}, {
         "e": None, "e least": (ALL["e"][0], MORE, 6), "e most": (ALL["e"][0], LESS, 9),
     }),
+    ({"more": "RANGES\n    R  d  0\n"}, {"d": (ALL["d"][0], SAME, 8)}),
     ({"more": "RANGES\n    R  e  0\n    R  c  0\n"}, {"c": (ALL["c"][0], SAME, 7)}),
     ({"rhs": "RHS\n    R  c  1e30  d  -1e30\n    R  e  9\n"}, {"c": None, "d": None}),
 ]  # fmt: skip
@@ -349,3 +351,24 @@ def test_lines_of_columns_are_read_together_where_none_needs_a_closer_look(monke
     marked = PARTS["columns"].replace("    y  o", "    M  'MARKER'  'INTORG'\n    y  o")
     assert rows_of(read(columns=marked)) == ALL
     assert read_alone == [["M", "'MARKER'", "'INTORG'"]]
+
+
+LONG = (
+    "* x\nNAME\n\nROWS\n N o\n L c\n G d\n E e\nCOLUMNS\n x o 1 c 2\n* a comment\n M 'MARKER' 'INTORG'\n y o 3 d 4\n\n"
+    "\ty\te\t5\n n 'MARKER' 'INTEND'\n    z c 6\nRHS\n R c 7 d 8\n R e 9\nENDATA"
+)
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 11, 30, 60, 100, 1000])
+def test_blocks_of_any_size_mean_the_same(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mps_reader, "BLOCK_CHARACTERS", size)
+    for text in (LONG, f"{LONG}\n", f"{LONG}\n\n what follows is not read\n", LONG.replace("\n", "\r\n")):
+        model = read_mps(text)
+        assert rows_of(model) == ALL
+        assert [(v.name, v.is_integer, v.high) for v in model.variable_records] == [
+            ("x", False, INF), ("y", True, 1), ("z", False, INF),
+        ]  # fmt: skip
+    assert "".join("\n".join(lines) + "\n" for lines in mps_reader._blocks(LONG)) == f"{LONG}\n"
+    for number, wrong in ((10, "x o 1 c 2"), (13, "y o 3 d 4"), (17, "z c 6"), (20, "R e 9")):
+        with pytest.raises(ModellingError, match=f"^line {number}: "):
+            read_mps(LONG.replace(wrong, f"{wrong} 5"))

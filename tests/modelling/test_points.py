@@ -3,11 +3,14 @@
 import math
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from oragent._base.errors import ModellingError
+from oragent.modelling.data.features import ModelFeatures, SemiContinuous, SoftRow
 from oragent.modelling.data.indexed import IndexedModel
-from oragent.modelling.data.model_records import Objective, Variable
-from oragent.modelling.data.model_values import Sense, VariableKind
+from oragent.modelling.data.model_records import Objective, Row, Variable
+from oragent.modelling.data.model_values import Relation, Sense, VariableKind
 from oragent.modelling.solving.model_solving import breaches
 from tests.modelling.models import pharmacy
 
@@ -36,3 +39,40 @@ def test_bounds_and_fractions_are_breaches() -> None:
 def test_an_unknown_variable_is_named() -> None:
     with pytest.raises(ModellingError, match="a value for 'salt'"):
         breaches(pharmacy(), {"salt": 1})
+
+
+quarters = st.integers(-40, 40).map(lambda value: value / 4)
+powers = st.sampled_from([0.0, 0.25, 0.5, 1.0])
+
+
+@given(quarters, quarters, st.sampled_from(Relation), quarters, powers, st.booleans())
+def test_breaches_are_those_of_the_definition(
+    x: float, n: float, relation: Relation, rhs: float, tolerance: float, soft: bool
+) -> None:
+    milp = IndexedModel.from_records(
+        [Variable("x", -3.5, 4), Variable("n", -2, 3, VariableKind.INTEGER), Variable("s", 2, 5)],
+        [Row("r", {"x": 2, "n": -1}, relation, rhs), Row("t", {"x": 1}, Relation.AT_MOST, 3)],
+        Objective(),
+        Sense.MINIMIZE,
+        features=ModelFeatures(semi_continuous=(SemiContinuous("s"),), soft_rows=(SoftRow("t", above=1.0),) * soft),
+    )
+    s = n / 2
+    left, size = 2 * x - n, tolerance * max(1.0, 2 * abs(x) + abs(n))
+    expected = []
+    if {"<=": left > rhs + size, ">=": left < rhs - size, "=": abs(left - rhs) > size}[str(relation)]:
+        expected.append(("row", "r", left, str(relation), rhs))
+    if x > 3 + tolerance * max(1.0, abs(x)) and not soft:
+        expected.append(("row", "t", x, "<=", 3))
+    for name, value, low, high in (("x", x, -3.5, 4), ("n", n, -2, 3), ("s", s, 2, 5)):
+        size = tolerance * max(1.0, abs(value))
+        if name == "s" and abs(value) <= tolerance:
+            continue
+        if value < low - size:
+            expected.append(("bound", name, value, ">=", low))
+        if value > high + size:
+            expected.append(("bound", name, value, "<=", high))
+        if name == "n" and abs(value - round(value)) > tolerance:
+            expected.append(("integrality", name, value, "=", round(value)))
+    found = breaches(milp, {"x": x, "n": n, "s": s}, tolerance)
+    assert [(part.part, part.name, part.value, part.relation, part.limit) for part in found] == expected
+    assert [part.violation for part in found] == [abs(part.value - part.limit) for part in found]

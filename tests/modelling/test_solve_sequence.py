@@ -126,7 +126,10 @@ def test_a_row_that_holds_an_optimum_becomes_a_first_aim(drawn: list, factor: fl
     if reorder:
         names = ("z", "x", "y")
         place = {"x": 1, "y": 2, "z": 0}
-        moved = [({place["xyz"[at]]: v for at, v in terms.items()}, low, high) for terms, low, high in last.rows]
+        moved = [
+            (dict(sorted((place["xyz"[at]], v) for at, v in terms.items())), low, high)
+            for terms, low, high in last.rows
+        ]
         last = replace(last, names=names, rows=tuple(moved), cost={place["xyz"[at]]: v for at, v in last.cost.items()})
     joined = join(first, last)
     (held,) = joined.held

@@ -4,12 +4,13 @@ import json
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from oragent._base.errors import ModellingError
 from oragent._base.terminal import Terminal
 from oragent.modelling.command import SolveFileRequest, solve_file
-from oragent.modelling.data.arrays import Arrays, Vector
+from oragent.modelling.data.arrays import Arrays, Sparse, Vector
 from oragent.modelling.data.features import FurtherObjective, ModelFeatures
 from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.model_records import Objective, Row, Variable
@@ -21,7 +22,8 @@ from oragent.modelling.operations.command import run_lines
 from oragent.modelling.solving import array_solving
 from oragent.modelling.solving.back_ends import SolverOptions, registry
 from oragent.modelling.solving.back_ends.highs import HighsSolver
-from oragent.modelling.solving.back_ends.protocol import SolverResult, SolverStatus
+from oragent.modelling.solving.back_ends.protocol import Ability, SolverResult, SolverStatus
+from oragent.modelling.solving.inverse_costs import inverse_costs
 from tests.modelling import indexed_models as models
 
 
@@ -170,3 +172,29 @@ def test_an_unknown_second_solver_is_refused_before_anything_is_solved(tmp_path:
 def test_a_solver_without_integers_is_refused_with_those_that_have_them() -> None:
     with pytest.raises(ModellingError, match="highs"):
         ModelSession(models.sites(), SolveLimits(solver="glop")).ask("solve")
+
+
+def test_a_solver_is_able_of_all_that_it_has_and_of_nothing_else() -> None:
+    for listing in registry.list_solvers():
+        assert listing.name in registry.solvers_able(listing.abilities)
+        for ability in frozenset(Ability) - listing.abilities:
+            assert listing.name not in registry.solvers_able(listing.abilities | {ability})
+    assert registry.solvers_able(frozenset()) == registry.solver_names()
+
+
+@pytest.mark.parametrize(("seconds", "longest"), [(None, 50.0), (7.0, 7.0), (90.0, 50.0)])
+def test_each_search_for_a_better_point_has_the_time_that_is_left(
+    spy: RecordingSolver, seconds: float | None, longest: float
+) -> None:
+    arrays = Arrays(
+        Sense.MINIMIZE, np.array([1.0, -2.0]), 3.0, np.zeros(2), np.full(2, 2.0), np.full(2, True),
+        Sparse.from_dense(np.array([[1.0, 1.0]])), np.array([1.0]), np.array([3.0]),
+    )  # fmt: skip
+    options = SolverOptions(seconds, gap=0.5, seed=3, threads=2)
+    costs = inverse_costs(arrays, np.array([1.0, 0.0]), 50.0, "spy", options)
+    # No point that is better than (1, 0) stays: (0, 1) and (0, 2) cost at least as much.
+    assert costs.tolist() == pytest.approx([1.0, 1.0]) or np.abs(costs - [1, -2]).sum() == pytest.approx(3.0)
+    assert len(spy.calls) > 1
+    for call in spy.calls:
+        assert (call.gap, call.seed, call.threads) == (0.0, 3, 2)
+        assert 0.5 * longest < call.seconds <= longest
