@@ -6,6 +6,8 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
+import numpy as np
+
 from oragent._base.errors import BudgetExhausted, CandidateError, ConfigError, OragentError, ReplyError
 from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation
@@ -293,9 +295,8 @@ def _choose_parents(run: RoundContext, action: ActionKind, best: Elite) -> list[
     if action is not ActionKind.CROSSOVER:
         return [best]
     others = _list_mates(run)
-    weights = [1 / (rank + 1) for rank in range(len(others))]
-    total = sum(weights)
-    return [others[int(run.rng.choice(len(others), p=[weight / total for weight in weights]))], best]
+    weights = np.reciprocal(np.arange(1.0, len(others) + 1))
+    return [others[int(run.rng.choice(len(others), p=weights / weights.sum()))], best]
 
 
 def _list_mates(run: RoundContext) -> list[Elite]:
@@ -367,10 +368,11 @@ def _lower_work(run: RoundContext, candidate: Candidate) -> str:
     """Return a program that ran out of time with less work, if it declares its work; otherwise an empty text."""
     metrics, limit_s = candidate.evaluation.metrics, run.problem.heuristic_s(run.settings.limits)
     seconds, finished = metrics.get(TOTAL), finished_share(metrics)
-    is_late = candidate.evaluation.status is Status.TIMEOUT and isinstance(seconds, int | float)
-    if not is_late or not finished or limit_s is None:
+    if candidate.evaluation.status is not Status.TIMEOUT or not isinstance(seconds, int | float):
         return ""
-    return lower_work(candidate.source, float(seconds or 0.0), read_places(metrics), finished, limit_s)
+    if not finished or limit_s is None:
+        return ""
+    return lower_work(candidate.source, float(seconds), read_places(metrics), finished, limit_s)
 
 
 def _is_worth_repair(evaluation: Evaluation, share: float | None) -> bool:
