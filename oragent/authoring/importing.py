@@ -63,6 +63,8 @@ DATA_SOURCES = {
     "ALE-Bench": "huggingface.co/datasets/SakanaAI/ALE-Bench",
     "HeuriGym": "the README of github.com/cornell-zhang/heurigym",
 }
+# Input of the program as in problem.yaml, by kind, if it is not that of a function.
+INPUTS = {"files": "files", "program": "streams"}
 # Descriptions of the scores, by kind of task.
 SCORED = {
     "module": "combined_score, or the mean of its metrics",
@@ -434,6 +436,8 @@ def _make_description(
             {"name": axis, "bins": count, "kind": "number", "meaning": f"{axis}, as the task's evaluator gives it"}
             for axis in axes
         ]
+    if layout.kind in INPUTS:
+        about["input"] = INPUTS[layout.kind]
     about["notes"] = f"Imported from {task.name}, a task for another framework."
     return about
 

@@ -184,6 +184,14 @@ class WorkSettings:
     lead: Annotated[FiniteFloat, Ge(1)] = 1.0
 
 
+class CandidateInput(StrEnum):
+    """Where a candidate finds its instance and leaves its answer."""
+
+    ARGUMENTS = "arguments"
+    FILES = "files"
+    STREAMS = "streams"
+
+
 @checked(frozen=True, config=STRICT)
 class Description:
     """Content of ``problem.yaml``.
@@ -192,6 +200,9 @@ class Description:
         title: Title of the problem, one line for a list.
         function: Name of the function that evolves.
         candidate: Language and files of candidates.
+        input: Where a candidate finds its instance and leaves its answer, as prompts tell models; the evaluator sees to
+            it: ``arguments`` and result of the function, ``files`` (paths as arguments, the last one for the answer),
+            or the standard ``streams``.
         direction: Whether larger or smaller scores are better.
         evaluator: Name of the script that scores; any program that prints the result block.
         timeout_s: CPU seconds of one evaluation, over all its processes.
@@ -218,6 +229,7 @@ class Description:
     function: str
     functions: tuple[str, ...] = ()
     candidate: CandidateSettings = field(default_factory=CandidateSettings)
+    input: CandidateInput = CandidateInput.ARGUMENTS
     direction: Direction = Direction.MAXIMIZE
     evaluator: str = "eval.py"
     timeout_s: Seconds = 60.0
@@ -281,7 +293,7 @@ class Problem:
     @property
     def brief(self) -> str:
         """Description for a language model, with the rules for every candidate."""
-        return "\n\n".join((self.about.description.strip(), *_candidate_rules(self.signature)))
+        return "\n\n".join((self.about.description.strip(), *_candidate_rules(self.signature, self.about.input)))
 
     @property
     def outline(self) -> str:
@@ -449,8 +461,18 @@ def _read_signature(seed: str, about: Description) -> Signature:
     return replace(signatures[0], others=tuple(signatures[1:]), language=str(language), files=files, frame=frame)
 
 
-def _candidate_rules(signature: Signature) -> list[str]:
+def _candidate_rules(signature: Signature, source: CandidateInput) -> list[str]:
     rules = []
+    if source is CandidateInput.FILES:
+        rules.append(
+            f"`{signature.function}` reads the files whose paths are its first arguments and writes its answer to the "
+            "file whose path is the last one. What it returns means what it writes there, here and below."
+        )
+    elif source is CandidateInput.STREAMS:
+        rules.append(
+            f"`{signature.function}` reads standard input and writes its answer to standard output. What it returns "
+            "means what it writes there, here and below."
+        )
     if signature.others:
         names = ", ".join(f"`{name}`" for name in signature.functions)
         rules.append(f"A program defines all of these functions, which work together: {names}.")

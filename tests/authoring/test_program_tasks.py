@@ -124,6 +124,7 @@ def test_a_batch_problem_is_scored_by_its_tester(tmp_path: Path) -> None:
     assert problem.about.description == "# A problem\n\nSolve it."
     # A case may take two times its 2 s, and there are two.
     assert problem.about.timeout_s == 28.0
+    assert problem.about.input == "streams"
     scores = {mode: oragent.evaluate(made.folder, mode=mode).score for mode in ("train", "val", "test")}
     assert scores == {"train": 990.0, "val": 1980.0, "test": 990.0}
     # Of tools alone, what a compiler made is left out.

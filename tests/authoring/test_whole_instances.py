@@ -74,6 +74,11 @@ def test_an_invalid_solution_of_co_bench_counts_as_zero_and_a_failure_ends_all(c
     assert oragent.evaluate(made.folder, changing).score == oragent.evaluate(made.folder).score
 
 
+def test_prompts_know_that_a_program_of_heurigym_reads_and_writes_files(heurigym: Path, tmp_path: Path) -> None:
+    made = import_task(heurigym, tmp_path / "problems", is_tried=False)
+    assert load_problem(made.folder).about.input == "files"
+
+
 def test_data_of_co_bench_are_not_downloaded_but_named(co_bench: Path, tmp_path: Path) -> None:
     data = tmp_path / "data"
     data.mkdir()

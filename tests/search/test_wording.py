@@ -2,6 +2,9 @@
 
 import asyncio
 import re
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import numpy as np
 import pytest
@@ -9,17 +12,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oragent._base.budget import Spent
+from oragent._base.prompt_templates import split_style
 from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation
 from oragent.evaluation.pool import JobPool
+from oragent.evaluation.problem import CandidateInput, load_problem
 from oragent.llm.model_settings import ModelSettings
 from oragent.search.archive import Archive
 from oragent.search.candidate import Candidate, Elite
 from oragent.search.prompting.programs import describe_lineage, format_figure
-from oragent.search.prompting.prompt_templates import blocks_hint, describe_times, round_one_two_five, system_prompt
+from oragent.search.prompting.prompt_templates import (
+    blocks_hint,
+    describe_times,
+    program_request,
+    round_one_two_five,
+    system_prompt,
+)
 from oragent.search.prompting.search_summary import set_title, summarise_search
 from oragent.search.round_context import RoundContext
-from oragent.search.run_context import ReplyCounts, RunContext, choose_style, count_replies
+from oragent.search.run_context import PROMPTS, ReplyCounts, RunContext, choose_style, count_replies
 from oragent.search.scoring import Scoring
 from oragent.search.store import Store
 from tests.search.test_engine import scored
@@ -80,6 +91,22 @@ def test_then_the_replies_decide() -> None:
     assert choose_style(strong, ReplyCounts(10, 10, 4)) == "strong"
     assert choose_style(strong, ReplyCounts(10, 10, 3)) == "small"
     assert choose_style(None, ReplyCounts()) == "strong"
+
+
+@pytest.mark.parametrize("source", CandidateInput)
+def test_no_prompt_forbids_what_the_input_of_a_program_needs(source: CandidateInput, toy: Path) -> None:
+    (toy / "problem.yaml").write_text(f"{(toy / 'problem.yaml').read_text()}\ninput: {source}\n")
+    problem = load_problem(toy)
+    request = program_request(cast(RoundContext, SimpleNamespace(problem=problem)))
+    texts = [problem.brief]
+    for wording in PROMPTS.list_names():
+        name, style = split_style(wording)
+        values = dict.fromkeys(PROMPTS.list_placeholders(name)[0], "")
+        texts.append(PROMPTS.fill(name, style, **values | request))
+    for prohibition, allowed in (("no files", CandidateInput.FILES), ("no printing", CandidateInput.STREAMS)):
+        assert any(prohibition in text for text in texts) is (source is not allowed)
+    assert ("files whose paths" in problem.brief) is (source is CandidateInput.FILES)
+    assert ("standard output" in problem.brief) is (source is CandidateInput.STREAMS)
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from typing import Any
 from oragent._base.protocol import COMPILE_S, Status
 from oragent.evaluation import Evaluation
 from oragent.evaluation.capabilities import HELD_OUT_LIMIT_FACTOR
-from oragent.evaluation.problem import LimitSettings, Problem
+from oragent.evaluation.problem import CandidateInput, LimitSettings, Problem
 from oragent.llm.dialogue import LETTERS_A_TOKEN
 from oragent.llm.model import Message
 from oragent.programs.inspection import inspect_program
@@ -37,6 +37,12 @@ IN_STEP, DECIDED, DECISIONS = "instances_in_step", "decisions_done", "decisions_
 MIN_DOMINANT_SHARE = 0.5
 
 LANGUAGES = {"python": "Python", "cpp": "C++"}
+# Effects that programs must not have, by the place of their input.
+EFFECTS = {
+    CandidateInput.ARGUMENTS: "no files, no printing",
+    CandidateInput.FILES: "no other files than those that they name, no printing",
+    CandidateInput.STREAMS: "no input but standard input, no files",
+}
 # Up to this number of characters, small models get each program whole.
 MAX_REPEATED = 1500
 # A program with this multiple of the seed's nodes counts as far from the seed.
@@ -125,9 +131,9 @@ def blocks_hint(run: RoundContext, parent: Elite | None = None) -> str:
 
 
 def program_request(run: RoundContext) -> dict[str, str]:
-    """Describe the program that a prompt asks for: its language, and what it must define."""
-    signature = run.problem.signature
-    return {"signature": signature.shown, "language": LANGUAGES[signature.language]}
+    """Describe the requested program: its language, its signature, and effects that it must not have."""
+    signature, effects = run.problem.signature, EFFECTS[run.problem.about.input]
+    return {"signature": signature.shown, "language": LANGUAGES[signature.language], "effects": effects}
 
 
 def shows_changes(run: RoundContext, text: str) -> bool:

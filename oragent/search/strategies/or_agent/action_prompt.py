@@ -198,6 +198,7 @@ def _describe_form(run: RoundContext, base: Elite | None) -> str:
     return run.fill_template(
         "or_agent_wave_form",
         answer=answer,
+        effects=words["effects"],
         sweep="SWEEP: NAME=15,23,40 OTHER=0.5,1\n" if has_numbers else "",
         numbers=f"\n{_describe_numbers(run)}" if has_numbers else "",
         probe=_describe_probes(run, "practice instances as well" if has_numbers else experiment_words(run)),
