@@ -88,7 +88,6 @@ SLOW_IMPORTS = ("linopy", "pyomo", "ortools.sat")
 PARAMETERS = [pytest.param(name, marks=[pytest.mark.slow] if name in SLOW_IMPORTS else []) for name in LIBRARIES]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("library", PARAMETERS)
 def test_each_library_gives_the_same_families_data_and_optimum(library: str, tmp_path: Path, sandbox: Sandbox) -> None:
     if not has(library):
@@ -109,7 +108,6 @@ def test_each_library_gives_the_same_families_data_and_optimum(library: str, tmp
     )
 
 
-@pytest.mark.slow
 def test_a_change_of_data_changes_the_model(tmp_path: Path, sandbox: Sandbox) -> None:
     model = run(tmp_path, LIBRARIES["highspy"], sandbox=sandbox, solve_s=None).last_model
     assert model is not None
@@ -253,7 +251,6 @@ def test_a_forged_claim_is_recomputed_and_a_forged_file_is_refused(tmp_path: Pat
     assert captured.models[0].objective == 3.0
 
 
-@pytest.mark.slow
 def test_scheduling_is_captured_and_unknown_constraints_are_stated(tmp_path: Path, sandbox: Sandbox) -> None:
     if not has("ortools.sat"):
         pytest.skip("ortools is not installed")
@@ -273,7 +270,6 @@ print(cp_model.CpSolver().solve(m))
     assert "int_prod" in product.reason
 
 
-@pytest.mark.slow
 def test_boolean_rows_of_cpsat_are_exact(tmp_path: Path, sandbox: Sandbox) -> None:
     if not has("ortools.sat"):
         pytest.skip("ortools is not installed")
@@ -308,7 +304,6 @@ print(milp([-1, -2, 0.5], integrality=[1, 1, 0], bounds=Bounds([0, 0, 0.25], [3.
 """
 
 
-@pytest.mark.slow
 def test_scipy_functions(tmp_path: Path, sandbox: Sandbox) -> None:
     pytest.importorskip("scipy")
     captured = run(tmp_path, SCIPY, sandbox=sandbox)
@@ -317,7 +312,6 @@ def test_scipy_functions(tmp_path: Path, sandbox: Sandbox) -> None:
     assert [solved.objective for solved in captured.models] == pytest.approx(printed)
 
 
-@pytest.mark.slow
 def test_functions_that_are_not_quadratic_are_stated(tmp_path: Path, sandbox: Sandbox) -> None:
     pytest.importorskip("gurobipy")
     source = (
@@ -389,7 +383,6 @@ m.optimize()
 """
 
 
-@pytest.mark.slow
 def test_families_without_names_take_those_of_variables_and_lines(tmp_path: Path, sandbox: Sandbox) -> None:
     pytest.importorskip("gurobipy")
     (solved,) = run(tmp_path, ARRAYS, sandbox=sandbox).models

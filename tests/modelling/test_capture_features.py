@@ -63,7 +63,6 @@ print(pulp.value(m.objective))
 PORTFOLIOS = {"gurobipy": GUROBI_PORTFOLIO, "pulp": PULP_PORTFOLIO, "pyomo": PYOMO_PORTFOLIO}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("library", PORTFOLIOS)
 def test_a_quadratic_portfolio(library: str, tmp_path: Path, sandbox: Sandbox) -> None:
     numpy = pytest.importorskip("numpy")
@@ -101,7 +100,6 @@ print(m.ObjVal)
 """
 
 
-@pytest.mark.slow
 def test_general_constraints_of_gurobi(tmp_path: Path, sandbox: Sandbox) -> None:
     if not has("gurobipy") or not has("ortools"):
         pytest.skip("gurobipy or ortools is not installed")
@@ -130,7 +128,6 @@ m.optimize()
 """
 
 
-@pytest.mark.slow
 def test_objectives_in_order_of_priority(tmp_path: Path, sandbox: Sandbox) -> None:
     pytest.importorskip("gurobipy")
     solved = only_model(tmp_path, LEXICOGRAPHIC, sandbox)
@@ -156,7 +153,6 @@ print(pulp.value(m.objective))
 """
 
 
-@pytest.mark.slow
 def test_products_of_binaries_in_pulp(tmp_path: Path, sandbox: Sandbox) -> None:
     pytest.importorskip("pulp")
     flow, far = [[0, 5, 2], [5, 0, 3], [2, 3, 0]], [[0, 1, 4], [1, 0, 2], [4, 2, 0]]
@@ -182,7 +178,6 @@ print(pe.value(m.gain))
 """
 
 
-@pytest.mark.slow
 def test_ordered_sets_of_pyomo(tmp_path: Path, sandbox: Sandbox) -> None:
     pytest.importorskip("pyomo")
     captured = run(tmp_path, SETS, sandbox=sandbox)
@@ -190,7 +185,6 @@ def test_ordered_sets_of_pyomo(tmp_path: Path, sandbox: Sandbox) -> None:
     assert captured.models[0].objective == pytest.approx(8.0)
 
 
-@pytest.mark.slow
 def test_a_recorder_without_a_folder_serves_calls_of_one_process() -> None:
     pulp = pytest.importorskip("pulp")
     import json

@@ -167,7 +167,6 @@ def test_a_captured_model_has_the_best_value_of_all_points(library: str, tmp_pat
     assert values == pytest.approx(expected)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("library", INDICATORS)
 def test_a_row_under_a_condition_holds_on_its_side(library: str, tmp_path: Path) -> None:
     need_library(library)

@@ -145,7 +145,6 @@ def check_source(model: IndexedModel, form: str, folder: Path) -> None:
     assert optimum(again) == pytest.approx(optimum(model))
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("form", SOURCES)
 def test_a_model_with_awkward_keys_keeps_its_matrix(form: str, tmp_path: Path) -> None:

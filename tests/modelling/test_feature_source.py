@@ -4,7 +4,6 @@ import itertools
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -45,7 +44,7 @@ def test_sources_with_features_have_the_same_optimum(form: str, part: str, tmp_p
         "s": 0.2,
     }
     features = ModelFeatures(**{part: PARTS[part]})
-    milp = replace(model(features), objective=Objective(terms, 5.0))
+    milp = model(features).with_records(objective=Objective(terms, 5.0))
     best = solve(milp).objective
     convert_model(group_by_names(milp), tmp_path / "model.py", form)
     ended = subprocess.run([sys.executable, "model.py"], cwd=tmp_path, capture_output=True, text=True, timeout=120)
@@ -69,7 +68,6 @@ def test_what_a_library_lacks_is_refused_with_those_that_have_it() -> None:
         write_source(goals, "pulp")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "order", ["profit then co2", "co2 then profit", "co2 within 3 then profit", "profit + 2 * co2"]
 )
@@ -109,7 +107,6 @@ def test_objectives_in_order_in_gurobi(order: str, tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("form", ["pulp", "pyomo", "mathopt"])
 def test_the_name_of_the_objective_is_kept(form: str, tmp_path: Path) -> None:
     pytest.importorskip({"pulp": "pulp", "pyomo": "pyomo", "mathopt": "ortools"}[form])

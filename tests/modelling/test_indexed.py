@@ -138,16 +138,15 @@ def test_corrections_lie_next_to_the_model(tmp_path) -> None:
         read_indexed(path)
 
 
-@pytest.mark.slow
 @given(st.lists(st.text(min_size=1, max_size=8).filter(lambda text: text.strip()), min_size=1, max_size=8, unique=True))
 def test_any_names_survive_families(names: list[str]) -> None:
     try:
         model = flat(names, names)
     except ModellingError:
         return
-    assert group_by_names(model) == model
+    assert facts(group_by_names(model)) == facts(model)
     again = from_json(to_json(group_by_names(model)))
-    assert again == model
+    assert facts(again) == facts(model)
     assert len(set(again.column_names)) == len(names)
 
 

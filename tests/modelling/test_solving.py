@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
@@ -169,7 +169,7 @@ def test_every_status_carries_its_proof(milp: IndexedModel) -> None:
         )
 
 
-@pytest.mark.slow
+@settings(max_examples=40)
 @given(models(integers=False), st.data())
 def test_duals_are_finite_differences_over_all_of_their_range(milp: IndexedModel, data: st.DataObject) -> None:
     assume(milp.row_records)
@@ -184,7 +184,7 @@ def test_duals_are_finite_differences_over_all_of_their_range(milp: IndexedModel
         assert moved.objective == pytest.approx(solution.objective + dual * (end - row.rhs), abs=1e-5)
 
 
-@pytest.mark.slow
+@settings(max_examples=40)
 @given(models(integers=False), st.data())
 def test_reduced_costs_are_finite_differences_of_bounds(milp: IndexedModel, data: st.DataObject) -> None:
     solution = solve(milp)
@@ -203,7 +203,7 @@ def test_reduced_costs_are_finite_differences_of_bounds(milp: IndexedModel, data
         assert moved.objective == pytest.approx(solution.objective + cost * (end - value), abs=1e-5)
 
 
-@pytest.mark.slow
+@settings(max_examples=40)
 @given(models(integers=False), st.data())
 def test_values_stay_optimal_over_the_range_of_a_cost(milp: IndexedModel, data: st.DataObject) -> None:
     solution = solve(milp)
