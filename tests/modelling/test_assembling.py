@@ -93,6 +93,11 @@ TABLES: list[tuple[str, list[DataTable], set[str]]] = [
     ("other keys", [table("d", {(week, city): value for (city, week), value in DEMAND.items()})], {"d"}),
     ("two equal tables", [table("d", DEMAND), table("e", DEMAND)], {"d"}),
     ("two tables that differ elsewhere", [table("d", COST), table("e", {**COST, "Paris": 3.0})], {"d"}),
+    (
+        "two tables that differ in a cell without a figure",
+        [table("c", {**COST, "Nantes": 5.0}), table("e", {**COST, "Nantes": 6.0})],
+        set(),
+    ),
     ("one key twice", [DataTable("c", [["Paris"], ["Paris"], ["Nice"], ["Lyon"]], [3.0, 3, 8, 6])], set()),
     ("keys of two lengths", [DataTable("c", [["Paris"], ["Nice"], ["Lyon"], []], [3.0, 8, 6, 1])], set()),
     ("infinite", [table("c", {**COST, "Lyon": INF})], set()),

@@ -10,6 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from oragent._base.errors import ModellingError
+from oragent.modelling.data.arrays import Arrays, Vector
 from oragent.modelling.data.features import (
     Absolute,
     BinaryProduct,
@@ -27,7 +28,18 @@ from oragent.modelling.data.names import group_by_names
 from oragent.modelling.data.solution import SolveStatus
 from oragent.modelling.operations import ModelSession
 from oragent.modelling.operations.explanation import explain
-from oragent.modelling.solving.infeasibility import Side, find_conflict, find_nearest, part_names
+from oragent.modelling.solving import infeasibility
+from oragent.modelling.solving.back_ends.highs import HighsSolver
+from oragent.modelling.solving.back_ends.protocol import SolverOptions, SolverResult, SolverStatus
+from oragent.modelling.solving.infeasibility import (
+    Side,
+    find_certificate,
+    find_conflict,
+    find_nearest,
+    linear_conflict,
+    linear_relaxation,
+    part_names,
+)
 from oragent.modelling.solving.model_solving import solve
 from tests.modelling.models import models, pharmacy, steel
 
@@ -361,3 +373,84 @@ def test_a_part_that_the_default_solver_does_not_take_goes_to_one_that_does() ->
     assert ModelSession(group_by_names(milp)).ask("solve").objective.value == pytest.approx(2)
     with pytest.raises(ModellingError):
         solve(milp, solver="cp-sat")
+
+
+@dataclass
+class ForgetfulSolver(HighsSolver):
+    """HiGHS that gives no answer to one of its calls."""
+
+    silent: int = 0
+    calls: int = 0
+
+    def solve(self, arrays: Arrays, options: SolverOptions, start: Vector | None = None) -> SolverResult:
+        """Solve by HiGHS."""
+        self.calls += 1
+        if self.calls == self.silent:
+            return SolverResult(SolverStatus.STOPPED, "forgetful")
+        return super().solve(arrays, options, start)
+
+
+def test_a_check_without_an_answer_leaves_a_conflict_that_may_be_reducible(monkeypatch: pytest.MonkeyPatch) -> None:
+    """2 x + 2 y = 7 alone has no whole solution."""
+    variables = [Variable(name, 0, 10, VariableKind.INTEGER) for name in "xy"]
+    roomy = [Row(f"roomy {place}", {"x": 1, "y": 1}, Relation.AT_MOST, 30 + place) for place in range(3)]
+    odd = Row("odd", {"x": 2, "y": 2}, Relation.EQUAL, 7)
+    milp = IndexedModel.from_records(variables, [*roomy, odd], Objective(), Sense.MINIMIZE)
+    arrays = milp.to_staged_arrays()
+    counting = ForgetfulSolver()
+    monkeypatch.setattr(infeasibility, "find_solver", lambda name: counting)
+    whole = find_conflict(arrays)
+    assert whole.irreducible
+    assert whole.places(ROW) == [3]
+    sizes = []
+    for silent in range(2, counting.calls + 1):
+        solver = ForgetfulSolver(silent=silent)
+        monkeypatch.setattr(infeasibility, "find_solver", lambda name, solver=solver: solver)
+        found = find_conflict(arrays)
+        assert not found.irreducible
+        assert set(whole.parts) <= set(found.parts)
+        sizes.append(len(found.parts))
+    assert min(sizes) < len(infeasibility._Finder(arrays, 0.0, counting, SolverOptions()).parts)
+
+
+@given(models(integers=False))
+def test_a_certificate_is_a_sum_of_rows_that_no_point_reaches(milp: IndexedModel) -> None:
+    arrays = linear_relaxation(milp.to_staged_arrays())
+    found = find_certificate(arrays)
+    linear = linear_conflict(arrays)
+    assert (found is None) == (linear is None)
+    if found is None:
+        assert not infeasible(milp) or (arrays.low > arrays.high).any()
+        return
+    rows, columns, shortage = found
+    sums = rows @ arrays.matrix.to_dense() if len(rows) else np.zeros(len(arrays.cost))
+    assert columns == pytest.approx(sums, abs=1e-9)
+    demand = sum(
+        price * (low if price > 0 else high)
+        for price, low, high in zip(rows, arrays.row_low, arrays.row_high, strict=True)
+        if price
+    )
+    most = sum(
+        price * (high if price > 0 else low)
+        for price, low, high in zip(columns, arrays.low, arrays.high, strict=True)
+        if price
+    )
+    assert shortage == pytest.approx(demand - most)
+    assert shortage > 0
+    assert linear.places(ROW) == np.flatnonzero(rows).tolist()
+    assert linear.places(LOW) == np.flatnonzero(columns < 0).tolist()
+    assert linear.places(HIGH) == np.flatnonzero(columns > 0).tolist()
+
+
+@pytest.mark.parametrize("factor", [0.75, 1.5])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_violations_to_both_sides_count_alike(factor: float, sign: int) -> None:
+    rows = [
+        Row("least", {"x": sign}, Relation.AT_LEAST if sign > 0 else Relation.AT_MOST, 4 * sign),
+        Row("most", {"x": factor * sign}, Relation.AT_MOST if sign > 0 else Relation.AT_LEAST, 0),
+    ]
+    milp = IndexedModel.from_records([Variable("x")], rows, Objective({"x": 7}, 3.0), Sense.MAXIMIZE)
+    # x = 4 breaks the second row by four times the factor, and x = 0 breaks the first row by 4.
+    found = nearest(milp)
+    assert found.total == pytest.approx(min(4 * factor, 4))
+    assert list(found.needed) == (["most"] if factor < 1 else ["least"])

@@ -150,3 +150,20 @@ def test_lp_names_may_have_slashes_beside_a_divided_square(tmp_path: Path) -> No
     assert [one.name for one in model.row_records] == ["c/1"]
     # x = 0 and y = 2 satisfy the row; y[1/b] = 0.
     assert solve(model).objective == pytest.approx(0)
+
+
+@pytest.mark.parametrize(
+    ("content", "is_text"),
+    [
+        (b"Minimize", True), (b"\xef\xbb\xbfMin", True), ("Größe".encode("cp1252"), True), ("x0".encode("utf-16"), True),
+        ("x0 model".encode("utf-16-le"), True), (b"\x90\x81", True), (b"x\0\0", False), (b"ab\0\0\0cd\0", False), (b" \n", False),
+    ],
+)  # fmt: skip
+def test_binary_and_empty_files_are_no_texts(content: bytes, is_text: bool, tmp_path: Path) -> None:
+    path = tmp_path / "m.lp"
+    path.write_bytes(content)
+    if is_text:
+        assert model_files.read_bytes(path, "a model") == content
+    else:
+        with pytest.raises(ModellingError):
+            model_files.read_bytes(path, "a model")

@@ -1,5 +1,6 @@
 """Indexed models: builder, data links, names, JSON."""
 
+import itertools
 import json
 from dataclasses import replace
 
@@ -11,8 +12,8 @@ from hypothesis import strategies as st
 from oragent._base.errors import ModellingError
 from oragent.modelling import solve
 from oragent.modelling.data.builder import IndexedModelBuilder, looks_ordered
-from oragent.modelling.data.features import Indicator, ModelFeatures, QuadraticTerm
-from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.features import FurtherObjective, Indicator, ModelFeatures, QuadraticTerm
+from oragent.modelling.data.indexed import IndexedModel, product_keys
 from oragent.modelling.data.model_records import Objective, Row, Variable
 from oragent.modelling.data.model_values import Relation, Sense, VariableKind
 from oragent.modelling.data.names import FamilyCorrections, SetCorrection, group_by_names, split_brackets
@@ -255,3 +256,45 @@ def test_bounds_that_exclude_each_other_are_refused(low: float | None, high: flo
             from_json(json.dumps(data))
     else:
         assert from_json(json.dumps(data)).has_integers is False
+
+
+@pytest.mark.parametrize("sizes", [(), (3,), (2, 3), (2, 0), (1, 4, 2)])
+def test_keys_of_a_product_vary_fastest_at_the_end(sizes: tuple[int, ...]) -> None:
+    keys = product_keys(sizes)
+    assert (keys.dtype, keys.shape[1]) == (np.int32, len(sizes))
+    assert list(map(tuple, keys.tolist())) == list(itertools.product(*map(range, sizes)))
+
+
+@pytest.mark.parametrize("bound", [1e20, 1e30, 10**25])
+def test_bounds_of_variables_are_infinite_from_a_size_on(bound: float) -> None:
+    for kind in (float, int):
+        wide = Variable("x", kind(-bound), kind(bound))
+        assert (wide.low, wide.high) == (-np.inf, np.inf)
+        near = Variable("x", kind(-bound) / 1e6, kind(bound) / 1e6)
+        assert (near.low, near.high) == (-bound / 1e6, bound / 1e6) or bound > 1e25
+    assert Variable("x", 0.0, np.inf).high == np.inf
+
+
+def test_the_first_stage_alone_is_one_objective_with_the_same_optimum() -> None:
+    goals = (
+        FurtherObjective("g", {"x": 2.0, "y": 1.0}, Sense.MAXIMIZE, 3.0, 0.5, 2, 0.25, 1.0),
+        FurtherObjective("h", {"y": 1.0}, Sense.MINIMIZE, weight=2.0, priority=1),
+    )
+    model = IndexedModel.from_records(
+        (Variable("x", 0, 4), Variable("y", 0, 5)), (Row("r", {"x": 1, "y": 1}, Relation.AT_MOST, 6),),
+        Objective({"x": 1.0}), Sense.MINIMIZE, features=ModelFeatures(goals=goals),
+    )  # fmt: skip
+    first = model.with_first_stage()
+    (objective,) = first.objectives
+    facts = (
+        objective.name,
+        objective.sense,
+        objective.weight,
+        objective.priority,
+        objective.slack,
+        objective.slack_amount,
+    )
+    assert facts == ("g", Sense.MAXIMIZE, 0, 0, 0, 0)
+    assert solve(first).objective == pytest.approx(2 * 4 + 2 + 3)
+    # The first aim gives up a quarter of 13, so that y may be 0 and x as small as that allows.
+    assert solve(model).objective == pytest.approx((13 * 0.75 - 3) / 2)

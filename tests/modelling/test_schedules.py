@@ -24,6 +24,7 @@ from oragent.modelling.scheduling import (
     solve_schedule_file,
     write_schedule,
 )
+from oragent.modelling.scheduling.command import print_schedule
 from oragent.modelling.scheduling.explanation import critical_path, explain_schedule, lower_bounds
 from oragent.modelling.scheduling.files import job_shop_from_text
 from oragent.modelling.scheduling.schedule_model import (
@@ -33,7 +34,7 @@ from oragent.modelling.scheduling.schedule_model import (
     SchedulingModel,
     schedule_to_json,
 )
-from oragent.modelling.scheduling.schedule_solving import schedule_rows, solve_schedule
+from oragent.modelling.scheduling.schedule_solving import SchedulingSolution, schedule_rows, solve_schedule
 from oragent.modelling.scheduling.source import schedule_source
 from oragent.modelling.solving.array_solving import solve_arrays
 from tests.modelling.test_scheduling import FT06, FT10, best_objective, is_job_shop_schedule, schedules
@@ -197,3 +198,29 @@ def test_a_schedule_has_no_inverse_and_no_sol_file(tmp_path: Path) -> None:
     for words in (["--inverse", str(path)], ["--out", str(tmp_path / "plan.sol")], ["--solver", "nothing"]):
         ended = CliRunner().invoke(app, ["solve", str(path), *words])
         assert isinstance(ended.exception, ModellingError), words
+
+
+def test_long_notes_are_one_line_each() -> None:
+    schedule = job_shop_from_text(SMALL)
+    note = "a note " * 20
+    solution = SchedulingSolution(
+        SolveStatus.FEASIBLE, {}, 9.0, 7.0, limit="time", solver="HiGHS 1.2.3", seconds=1.25, note=note.strip()
+    )
+    out = io.StringIO()
+    print_schedule(schedule, solution, Console(file=out, width=60))
+    lines = out.getvalue().splitlines()
+    assert [line.split()[0] for line in lines] == [
+        "status",
+        "objective",
+        "bound",
+        "ended",
+        "note",
+        "schedule",
+        "solved",
+    ]
+    assert lines[4] == f"note      {note.strip()}"
+    assert solve_schedule(schedule, solver="highs").solver
+    tight = SchedulingModel((Interval("a", 3, deadline=2),), (NoOverlap("m", ("a",)),))
+    for solver in ("cp-sat", "highs"):
+        ended = solve_schedule(tight, solver=solver)
+        assert (ended.status, bool(ended.solver), ended.starts) == (SolveStatus.INFEASIBLE, True, {})

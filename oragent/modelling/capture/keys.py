@@ -123,9 +123,7 @@ def _take_container(
 def _common_prefix(names: Sequence[str], keys: Sequence[Sequence[str]]) -> str:
     """Return the common stem of all names without the labels of their keys; empty if they have none."""
     stems = {_stem(name, key) for name, key in zip(names, keys, strict=True)}
-    if len(stems) == 1:
-        return stems.pop()
-    return ""
+    return stems.pop() if len(stems) == 1 else ""
 
 
 def _stem(name: str, key: Sequence[str]) -> str:

@@ -344,7 +344,7 @@ class StructureReader:
         Of equal ones, those with the fewest sums and offsets win.
         """
         best: tuple[tuple[BoundPart, ...], NDArray[np.bool_]] | None = None
-        best_score: tuple[int, int, int] = (0, 0, 0)
+        best_score: tuple[int, ...] = ()
         codes = np.sort(entries.rows.astype(np.int64) * len(variables) + entries.columns)
         for parts in self._choices(rows, family, variables, entries):
             bound = [(at, part) for at, part in enumerate(parts) if not part.is_free]

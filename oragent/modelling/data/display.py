@@ -37,10 +37,6 @@ def quoted(name: str) -> str:
 
 def number(value: float) -> str:
     """Format a figure with up to ten digits."""
-    if math.isinf(value):
-        if value < 0:
-            return "-inf"
-        return "inf"
     return f"{value + 0.0:.10g}"
 
 

@@ -170,14 +170,14 @@ def check_records(
     _check_known(objective.terms, by_name, "the objective")
     if not features:
         return
-    _check_known(dict.fromkeys(features.keys(), 0.0), by_name, "a feature")
+    _check_known(dict.fromkeys(features.keys()), by_name, "a feature")
     row_names = {row.name for row in rows}
     for soft in features.soft_rows:
         if soft.row not in row_names:
             raise ModellingError(f"soft row {quoted(soft.row)}: the model has no such row; expected the name of a row")
 
 
-def _check_known(terms: Mapping[str, float], known: Mapping[str, Variable], where: str) -> None:
+def _check_known(terms: Mapping[str, object], known: Mapping[str, Variable], where: str) -> None:
     if terms.keys() <= known.keys():
         return
     for name in terms:

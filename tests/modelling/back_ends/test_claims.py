@@ -231,3 +231,11 @@ def test_multipliers_prove_that_a_linear_programme_has_no_point(sign: int) -> No
                 break
         else:
             raise AssertionError(ray)
+
+
+@pytest.mark.parametrize("name", INSTALLED)
+def test_solvers_print_nothing(name: str, capfd: pytest.CaptureFixture[str]) -> None:
+    solver = find_solver(name)
+    arrays = model() if Ability.INTEGER in solver.abilities else model().without_integrality()
+    assert solver.solve(arrays, SolverOptions()).values is not None
+    assert capfd.readouterr() == ("", "")

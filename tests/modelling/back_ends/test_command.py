@@ -10,6 +10,7 @@ import pytest
 from oragent._base.errors import ModellingError
 from oragent.modelling.data.solution import SolveStatus
 from oragent.modelling.operations import ModelSession, SolveLimits
+from oragent.modelling.solving.back_ends.command import CommandSolver
 from oragent.modelling.solving.back_ends.registry import find_solver
 from oragent.modelling.solving.model_solving import solve
 from oragent_benchmarks.families import FAMILIES
@@ -77,3 +78,19 @@ def test_a_false_solution_of_a_program_is_not_believed(tmp_path: Path) -> None:
 
 def test_the_name_of_a_command_is_not_among_the_registered() -> None:
     assert find_solver("command:cbc {model.lp} {solution}").name == "command"
+
+
+@pytest.mark.parametrize(
+    ("line", "is_right"),
+    [
+        ("cbc {model.mps} {solution}", True), ("cbc {model.lp} --out={solution}", True), ("cbc {model.lp}", False),
+        ("cbc {solution}", False), ("cbc model.mps {solution}", False), ("cbc {model.sav} {solution}", False), ("", False),
+        ("'{model.mps} {solution}", False),
+    ],
+)  # fmt: skip
+def test_a_line_needs_places_for_the_model_and_the_solution(line: str, is_right: bool) -> None:
+    if is_right:
+        assert CommandSolver.from_line(line).words == tuple(line.split())
+    else:
+        with pytest.raises(ModellingError):
+            CommandSolver.from_line(line)

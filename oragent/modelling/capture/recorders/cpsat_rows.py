@@ -169,7 +169,7 @@ class CaseWriter:
         return self._snapshot.add_column(f"case_{len(self.cases)}", 0, 1, True)
 
     def _has_room(self, count: int) -> bool:
-        self._pairs += count * (count - 1) // 2
+        self._pairs += math.comb(count, 2)
         if self._pairs > MAX_PAIRS:
             self._snapshot.missing.append(f"constraints on more than {MAX_PAIRS:,} pairs")
         return self._pairs <= MAX_PAIRS

@@ -1,0 +1,138 @@
+"""Verdicts on what programs claim of their models, without running them, against the optimum by hand."""
+
+import json
+
+import pytest
+
+from oragent.modelling.capture.program import (
+    POINT,
+    SOLVES,
+    CapturedModel,
+    ClaimVerdict,
+    ProgramOutcome,
+    _outcome_of,
+    _read_models,
+)
+from oragent.modelling.capture.snapshot import Snapshot
+from oragent.modelling.data.solution import SolveStatus
+from oragent.sandbox.messages import CommandResult, EndReason
+
+INF = float("inf")
+
+
+def snapshot(maximize: bool = True, high: float = 2.5, whole: bool = True, need: float = 0.0) -> Snapshot:
+    """One variable from 0 to a bound with worth 3 x + 1, and at least a need."""
+    made = Snapshot("test 1", name="plan", maximize=maximize, constant=1.0)
+    made.add_column("x", 0.0, high, whole, 3.0)
+    made.add_row("need", {0: 1.0}, need, INF)
+    return made
+
+
+def read(*files: tuple[Snapshot, object], solve_s: float | None = 30.0, left_out: dict[str, str] | None = None):
+    contents = {}
+    for number, (made, claim) in enumerate(files):
+        contents[f"{SOLVES}/{number}.json"] = made.to_text().encode()
+        if claim is not None:
+            contents[f"{SOLVES}/{number}{POINT}"] = json.dumps(claim).encode()
+    ended = CommandResult(EndReason.EXITED, 0, files=contents, left_out=left_out or {})
+    return _read_models(ended, solve_s)
+
+
+def one(made: Snapshot, claim: object, solve_s: float | None = 30.0) -> CapturedModel:
+    models, joined = read((made, claim), solve_s=solve_s)
+    assert joined is None
+    (captured,) = models
+    return captured
+
+
+def claim(value: float | None, objective: float | None, status: str = "optimal") -> dict:
+    return {"status": status, "objective": objective, "values": None if value is None else [value]}
+
+
+@pytest.mark.parametrize(
+    ("maximize", "value", "objective", "verdict"),
+    [
+        (True, 2.0, 7.0, ClaimVerdict.OPTIMAL), (True, 2.0, None, ClaimVerdict.OPTIMAL),
+        (True, 2.0, 7.0 + 1e-6, ClaimVerdict.OPTIMAL), (True, 2.0, 7.1, ClaimVerdict.FALSE),
+        (True, 1.0, 4.0, ClaimVerdict.WORSE), (True, 1.0, 7.0, ClaimVerdict.FALSE),
+        (True, 3.0, 10.0, ClaimVerdict.FALSE), (True, 1.5, 5.5, ClaimVerdict.FALSE),
+        (False, 1.0, 4.0, ClaimVerdict.OPTIMAL), (False, 2.0, 7.0, ClaimVerdict.WORSE),
+        (False, 0.0, 1.0, ClaimVerdict.FALSE), (False, 1.0 - 5e-6, 4.0 - 15e-6, ClaimVerdict.OPEN),
+        (False, 1.0 - 2e-5, 4.0 - 6e-5, ClaimVerdict.FALSE),
+    ],
+)  # fmt: skip
+def test_a_claimed_point_is_compared_with_the_optimum(
+    maximize: bool, value: float, objective: float | None, verdict: ClaimVerdict
+) -> None:
+    captured = one(snapshot(maximize, need=1.0), claim(value, objective))
+    best = 7.0 if maximize else 4.0
+    assert captured.verdict is verdict, captured.reason
+    assert (captured.status, captured.objective) == (SolveStatus.OPTIMAL, pytest.approx(best))
+    assert (captured.framework, captured.model.name) == ("test 1", "plan")
+    is_feasible = value <= 2 and value != 1.5 and value >= 1 - 1e-5
+    assert captured.claimed_objective == (pytest.approx(3 * value + 1) if is_feasible else None)
+    assert bool(captured.reason) == (verdict is not ClaimVerdict.OPTIMAL)
+
+
+def test_models_without_a_point_or_without_a_solve_have_no_verdict() -> None:
+    captured = one(snapshot(), claim(None, None, "no time"))
+    assert (captured.verdict, captured.status) == (ClaimVerdict.NO_CLAIM, SolveStatus.OPTIMAL)
+    assert captured.claim.status == "no time"
+    for made, point in ((snapshot(), None), (snapshot(), [])):
+        captured = one(made, point)
+        assert (captured.verdict, captured.claim.values) == (ClaimVerdict.NO_CLAIM, None)
+    captured = one(snapshot(), claim(2.0, 7.0), solve_s=None)
+    assert (captured.verdict, captured.status, captured.objective) == (ClaimVerdict.UNVERIFIED, None, None)
+    assert captured.model is not None
+    assert captured.claim.values.tolist() == [2.0]
+    # No optimum to compare with: a false claim is found all the same.
+    impossible = snapshot(need=3.0)
+    assert one(impossible, claim(2.0, 7.0)).verdict is ClaimVerdict.FALSE
+    endless = snapshot(high=INF)
+    assert one(endless, claim(2.0, 7.0)).verdict is ClaimVerdict.OPEN
+
+
+def test_files_that_cannot_be_read_are_models_without_a_verdict() -> None:
+    damaged = CommandResult(
+        EndReason.EXITED, 0, files={f"{SOLVES}/0.json": b"[]", f"{SOLVES}/1.json": snapshot().to_text().encode()},
+        left_out={f"{SOLVES}/2.json": "too large", "other.txt": "a link"},
+    )  # fmt: skip
+    models, joined = _read_models(damaged, None)
+    assert joined is None
+    assert [captured.model is not None for captured in models] == [False, True, False]
+    assert {captured.verdict for captured in models} == {ClaimVerdict.UNVERIFIED}
+    assert "too large" in models[2].reason
+    assert models[0].reason
+
+
+def test_two_solves_of_which_the_last_one_holds_the_first_are_joined() -> None:
+    def cube(costs: dict[int, float], *rows: tuple[dict[int, float], float, float]) -> Snapshot:
+        made = Snapshot("test 1")
+        for column in range(2):
+            made.add_column(f"x{column}", 0.0, 4.0, True, costs.get(column, 0.0))
+        for number, (terms, low, high) in enumerate((({0: 1.0, 1: 1.0}, 3.0, INF), *rows)):
+            made.add_row(f"row{number}", terms, low, high)
+        return made
+
+    first, last = cube({0: 1.0, 1: 2.0}), cube({1: -1.0}, ({0: 1.0, 1: 2.0}, -INF, 3.0))
+    point = {"status": "optimal", "objective": 3.0, "values": [3.0, 0.0]}
+    models, joined = read((first, point), (last, None), solve_s=None)
+    assert len(models) == 2
+    assert joined is not None
+    assert [goal.priority for goal in joined.stages] == [1, 0]
+    assert read((last, None), (first, None), solve_s=None)[1] is None
+    assert read((first, point), (cube({1: -1.0}), None), solve_s=None)[1] is None
+
+
+@pytest.mark.parametrize(
+    ("end", "code", "stderr", "outcome"),
+    [
+        (EndReason.EXITED, 0, "", ProgramOutcome.ENDED), (EndReason.EXITED, 1, "", ProgramOutcome.ERROR),
+        (EndReason.EXITED, 1, "MemoryError" + "x" * 1989, ProgramOutcome.MEMORY),
+        (EndReason.EXITED, 1, "MemoryError" + "x" * 2000, ProgramOutcome.ERROR),
+        (EndReason.EXITED, 0, "MemoryError", ProgramOutcome.ENDED),
+        (EndReason.DEADLINE, 1, "MemoryError", ProgramOutcome.TIME), (EndReason.MEMORY, 0, "", ProgramOutcome.MEMORY),
+    ],
+)  # fmt: skip
+def test_the_end_of_a_program_is_its_outcome(end: EndReason, code: int, stderr: str, outcome: ProgramOutcome) -> None:
+    assert _outcome_of(CommandResult(end, code, stderr=stderr)) is outcome
