@@ -360,15 +360,15 @@ def _other_optimum(study: ModelStudy, known: ScenarioModel, points: list[Vector]
     else:
         face = optimal_points(arrays, outcome.row_duals)
     mean = np.mean(points, axis=0)
-    free = face.low < face.high
-    unused = np.flatnonzero(free & (mean <= SAME))[:MAX_DIRECTIONS]
+    is_used = mean > SAME
+    unused = np.flatnonzero(~is_used & (face.low < face.high))[:MAX_DIRECTIONS]
     directions = [
-        (np.where(free & (mean > SAME), 1.0, 0.0), Sense.MINIMIZE),
-        (np.where(free & (mean <= SAME), 1.0, 0.0), Sense.MAXIMIZE),
-        *((np.where(np.arange(len(mean)) == column, 1.0, 0.0), Sense.MAXIMIZE) for column in unused),
+        (is_used, Sense.MINIMIZE),
+        (~is_used, Sense.MAXIMIZE),
+        *((np.arange(len(mean)) == column, Sense.MAXIMIZE) for column in unused),
     ]
-    for cost, sense in directions:
-        optimum = _solve_arrays(study, _with_objective(face, cost, 0.0, sense))
+    for chosen, sense in directions:
+        optimum = _solve_arrays(study, _with_objective(face, chosen.astype(float), face.constant, sense))
         if optimum.point is None or arrays.largest_violation(optimum.point) > FEASIBLE:
             continue
         if all((np.abs(optimum.point - point) > APART * scales_of(point)).any() for point in points):

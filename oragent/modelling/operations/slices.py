@@ -142,9 +142,8 @@ def _members_like(model: IndexedModel, reference: MemberReference, kinds: Sequen
         if positions:
             units = {family.unit for family in model.families() if kind_of(family) == kind}
             unit = units.pop() if len(units) == 1 else ""
-            keys = np.zeros((len(positions), 0), dtype=np.int32)
-            places = np.array(positions, dtype=np.int64)
-            matching.append(KINDS[kind](reference.name, (), keys, places, unit, is_union=True))
+            keys = np.zeros((len(positions), 0), np.int32)
+            matching.append(KINDS[kind](reference.name, (), keys, np.array(positions), unit, is_union=True))
     if len(matching) == 1:
         return matching[0]
     options = " or ".join(f"'{kind_of(family)}.{name_text(reference.name)}'" for family in matching)
