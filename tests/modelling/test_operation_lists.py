@@ -10,18 +10,22 @@ from oragent._base.errors import ModellingError
 from oragent.modelling.data.builder import IndexedModelBuilder
 from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.model_records import Objective, Row, Variable
-from oragent.modelling.data.model_values import Relation, Sense
-from oragent.modelling.data.names import group_by_names
+from oragent.modelling.data.model_values import Relation, Sense, VariableKind
+from oragent.modelling.data.names import group_by_names, with_families
+from oragent.modelling.data.solution import SolveStatus
+from oragent.modelling.files.lp_reader import read_lp
 from oragent.modelling.files.model_files import write
-from oragent.modelling.operations import ModelSession, conflicting, result_tables, rows
+from oragent.modelling.operations import ModelSession, SolveLimits, conflicting, result_tables, rows
 from oragent.modelling.operations.explanation import explain
+from oragent.modelling.operations.outcomes import Outcome
 from oragent.modelling.operations.printing import print_fields, print_result
 from oragent.modelling.operations.result_tables import make_table, value_text
 from oragent.modelling.operations.results import DiffEntry, Figure, GroupTotal, SetInfo, SolveResult
 from oragent.modelling.operations.slices import nearest_names
 from oragent.modelling.operations.state import moved
+from oragent.modelling.solving.infeasibility import ArrayConflict, ArrayPart, Side
 from tests.modelling import indexed_models as models
-from tests.modelling.shops import fixed_shop
+from tests.modelling.shops import BATCH, MAKE, OPEN, ROWS, fixed_shop
 
 # Sorting keeps the order of few equal entries in any case.
 MANY = 40
@@ -276,7 +280,8 @@ def test_a_repair_of_some_rows_names_what_stays_in_conflict(monkeypatch: pytest.
 
 def test_changed_members_of_a_family_lead_its_names() -> None:
     session = ModelSession(many())
-    session.run(["row all: sum x >= 99", "objective profit: minimize sum x", "cap[s07] = 0.5", "cap[s03] = 0.25"])
+    session.run(["row late: x[s00] <= 4", "row all: sum x >= 99", "drop late", "objective profit: minimize sum x"])
+    session.run(["cap[s07] = 0.5", "cap[s03] = 0.25"])
     result = session.ask("conflict")
     (caps,) = [entry for entry in result.families if entry.family == "cap"]
     assert (caps.names[:3], caps.members, caps.changed) == (("cap[s03]", "cap[s07]", "cap[s00]"), MANY, True)
@@ -289,3 +294,208 @@ def test_a_new_row_named_like_a_variable_counts_as_changed() -> None:
     session.run(["row make: sum variables.make >= 99", "row late: batch <= 1", "drop late", "waste(batch) += 1"])
     (entry,) = [entry for entry in session.ask("conflict").families if entry.part == "rows" and entry.family == "make"]
     assert entry.changed
+
+
+LABELLED = ["data make", "data stock", "data room", "value make", "slack room", "binding room", "price room",
+            "price stock", "price make", "top 2 make", "top 2 stock", "top 2 room", "top 2 room by price",
+            "top 2 make by margin", "why make[a]", "why room[p]"]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", LABELLED)
+def test_each_member_has_the_labels_of_its_name(line: str) -> None:
+    result = fixed_shop(1).session().ask(line)
+    members = [result.member] if result.kind == "why" else result.members
+    assert members
+    for member in members:
+        inside = member.name.partition("[")[2].rstrip("])")
+        assert member.labels == tuple(inside.split(", "))
+    if result.kind == "members":
+        assert result.size == 2
+
+
+# Lines whose results are about values or optima of the first of several objectives.
+WARNED = ["solve", "value make", "total make", "binding", "slack room", "top 1 make", "top 1 make by cost", "why make[a]",
+          "whatif need += 1", "whynot batch <= 1", "compare base base", "sweep need = 1, 2", "most sum make",
+          "alternatives 1"]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", WARNED)
+@pytest.mark.parametrize("goal", ["", "objective profit then waste"])
+def test_results_about_the_first_of_several_objectives_say_so(line: str, goal: str) -> None:
+    session = fixed_shop(1, gains=False).session()
+    session.run([goal, "keep goal"] if goal else [])
+    result = session.ask(line.replace("base base", "goal goal") if goal else line)
+    assert len(result.warnings) == bool(goal)
+
+
+@pytest.mark.parametrize("line", WARNED)
+def test_results_about_a_point_that_is_not_proven_say_how_to_go_on(line: str) -> None:
+    session = fixed_shop(1, gains=False).session()
+    point = session.study.point(session.study.present)
+    session = ModelSession(fixed_shop(1, gains=False).model(), SolveLimits(nodes=77))
+    present = session.study.present.known
+    worth = fixed_shop(1, gains=False).worth(point)
+    present.outcome = Outcome(SolveStatus.FEASIBLE, point, worth, worth - 50.0, "S", "nodes")
+    present.is_solved_with = session.study.limits
+    result = session.ask(line)
+    assert [warning for warning in result.warnings if "--nodes 770" in warning]
+    if result.kind not in ("compare", "extreme"):
+        assert (result.status, result.ended_by) == ("feasible", "nodes")
+
+
+def test_a_proven_result_was_not_ended_by_a_limit() -> None:
+    session = fixed_shop(1).session()
+    present = session.study.present.known
+    point = session.study.point(session.study.present)
+    for status, bound, ended_by in ((SolveStatus.OPTIMAL, 3.0, ""), (SolveStatus.FEASIBLE, -50.0, "time")):
+        present.outcome = Outcome(status, point, 3.0, bound, "S", "time")
+        present.is_solved_with = session.study.limits
+        result = session.ask("value make")
+        assert (result.status, result.ended_by) == (str(status), ended_by)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_solve_counts_the_members_in_use(sign: int) -> None:
+    session = fixed_shop(sign).session()
+    point = session.study.point(session.study.present)
+    families = session.ask("solve").families
+    places = {"make": MAKE, "batch": BATCH, "open": OPEN}
+    assert {family.label: (family.members, family.total.value) for family in families} == {
+        name: (np.count_nonzero(point[chosen]), pytest.approx(point[chosen].sum())) for name, chosen in places.items()
+    }
+
+
+@pytest.mark.parametrize(("low", "high"), [(0, 2), (-1, 1), (0, 1)])
+def test_other_values_of_whole_variables_are_searched_among_optima_unless_they_are_binary(low: int, high: int) -> None:
+    variables = [Variable(name, low, high, VariableKind.INTEGER) for name in "xy"]
+    flat = IndexedModel.from_records(variables, [], Objective({"x": 2, "y": 1}), Sense.MAXIMIZE)
+    result = ModelSession(group_by_names(flat)).ask("alternatives 9")
+    # The only optimum is at the upper bounds; for binary variables the next best points follow.
+    worths = [solution.objective.value for solution in result.solutions]
+    assert (worths, result.complete) == (([2.0, 1.0, 0.0], True) if (low, high) == (0, 1) else ([], False))
+
+
+def test_other_optima_are_found_beside_a_direction_without_end() -> None:
+    variables = [Variable("x"), Variable("y", 0, 5), Variable("z", 1, 9), Variable("w", 4, 4)]
+    flat = IndexedModel.from_records(variables, [], Objective({"z": 1.0}), Sense.MINIMIZE)
+    solutions = ModelSession(group_by_names(flat)).ask("alternatives 1").solutions
+    assert [solution.objective.value for solution in solutions] == [1.0]
+    assert [entry.family for entry in solutions[0].moved] == ["y"]
+
+
+@pytest.mark.parametrize(
+    ("needed", "shortage", "is_shown"),
+    [(10.0, 1.9e-6, False), (10.0, 2.1e-6, True), (1e6, 0.19, False), (1e6, 0.21, True), (0.0, 1e-8, False)],
+)
+def test_a_shortage_within_the_tolerance_of_the_sum_is_none(
+    needed: float, shortage: float, is_shown: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flat = IndexedModel.from_records(
+        [Variable("x", 0, 1)], [Row("need", {"x": 1}, Relation.AT_LEAST, needed), Row("cap", {"x": 1}, "<=", needed)],
+        Objective({}), Sense.MINIMIZE,
+    )  # fmt: skip
+    scenario = ModelSession(group_by_names(flat)).study.present
+    conflict = ArrayConflict((ArrayPart(Side.ROW, 0), ArrayPart(Side.ROW, 1)), irreducible=True)
+    multipliers = np.array([4.0, -2.0])
+    monkeypatch.setattr(conflicting, "find_certificate", lambda _: (multipliers, None, 2 * shortage))
+    found = conflicting._aggregate(scenario, conflict)
+    assert (found is not None) == is_shown
+    if found is not None:
+        assert (found.needed, found.shortage) == (pytest.approx(2 * needed), pytest.approx(shortage))
+        assert found.possible == pytest.approx(2 * needed - shortage)
+        assert found.multipliers == (("need", 2.0), ("cap", -1.0))
+
+
+def test_the_solver_of_the_session_finds_conflicts_and_repairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    used: list[tuple[str, str, object]] = []
+    functions = {name: getattr(conflicting, name) for name in ("find_conflict", "find_nearest")}
+    for name, function in functions.items():
+
+        def record(*arguments, solver, options, name=name, function=function):
+            used.append((name, solver, options))
+            return function(*arguments, solver="highs", options=options)
+
+        monkeypatch.setattr(conflicting, name, record)
+    session = fixed_shop(1).session()
+    session.run(["need = 99", "solve"])
+    limits = SolveLimits(solver="other", nodes=10**6)
+    session.study.limits = limits
+    session.run(["conflict", "repair"])
+    with pytest.raises(ModellingError):
+        session.ask("repair tie")
+    names = ["find_conflict", "find_nearest", "find_nearest", "find_conflict"]
+    assert used == [(name, "other", limits.options()) for name in names]
+    conflicting.conflict_of_trial(session.study.present, limits)
+    assert used[4:] == [("find_conflict", "other", limits.options())]
+
+
+def test_a_large_trial_has_the_conflict_of_one_certificate(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = fixed_shop(1).session()
+    session.run(["need = 99", "solve"])
+    size = len(session.study.present.known.arrays.matrix.values)
+    reduced = []
+    find = conflicting.find_conflict
+
+    def record(*arguments, **named):
+        reduced.append(size)
+        return find(*arguments, **named)
+
+    monkeypatch.setattr(conflicting, "find_conflict", record)
+    for most, count in ((size - 1, 0), (size, 1), (size + 1, 2)):
+        monkeypatch.setattr(conflicting, "MAX_CONFLICT_ENTRIES", most)
+        families = conflicting.conflict_of_trial(session.study.present, SolveLimits())
+        assert "need" in {name for entry in families for name in entry.names}
+        assert len(reduced) == count
+
+
+def test_names_and_lines_in_a_terminal_have_a_largest_width() -> None:
+    long = "x" * 500
+    assert value_text(long).count("x") == 199
+    table = make_table("sets", [index_set(long, 1)], 9)
+    cells = dict(zip(table.header, table.rows[0], strict=True))
+    assert (cells["name"].count("x"), cells["labels"].count("x")) == (199, 199)
+    out = io.StringIO()
+    result = SolveResult(objective=Figure.exact(1.0), id="r1", line=long, confirmed=long)
+    print_result(result, Console(file=out, width=2000))
+    assert [line.count("x") for line in out.getvalue().splitlines() if "xx" in line] == [299, 199]
+
+
+def test_a_description_has_the_sizes_sets_and_families_of_the_model() -> None:
+    session = ModelSession(models.transport())
+    result = session.ask("describe")
+    depots, cities, weeks = len(models.DEPOTS), len(models.CITIES), len(models.WEEKS)
+    assert (result.name, result.columns, result.row_count, result.integers) == (
+        "transport", depots * cities * weeks + depots * weeks, (depots + cities) * weeks, 0,
+    )  # fmt: skip
+    assert result.nonzeros == 2 * depots * cities * weeks + depots * weeks + depots * (weeks - 1)
+    assert [(each.name, each.size, each.time, each.guessed) for each in result.sets] == [
+        ("depot", depots, False, False), ("city", cities, False, False), ("week", weeks, True, False),
+    ]  # fmt: skip
+    families = {family.name: family for family in result.families}
+    ship = families["ship"]
+    assert (ship.sets, ship.members, ship.unit, ship.guessed) == (
+        ("depot", "city", "week"), depots * cities * weeks, "tons", False,
+    )  # fmt: skip
+    assert {family.kind for family in result.families} == {"parameters", "variables", "rows"}
+    guessed = ModelSession(with_families(read_lp("min\n obj: x(1) + x(2)\nst\n c: x(1) + x(2) >= 1\nend\n")))
+    described = guessed.ask("describe")
+    assert [each.guessed for each in described.sets] == [True]
+    assert [family.guessed for family in described.families if family.kind == "variables"] == [True]
+
+
+def test_the_price_of_a_row_in_a_reason_is_that_of_one_unit() -> None:
+    session = fixed_shop(1).session()
+    for row in ROWS:
+        (price,) = session.ask(f"price rows.{row}").members
+        member = session.ask(f"why rows.{row}").member
+        assert (member.price_up, member.price_down) == (price.price_up, price.price_down)
+    data = session.ask("why stock[p]")
+    (price,) = session.ask("price stock[p]").members
+    assert (data.at, data.member) == ("data", price)
+
+
+def test_an_unbounded_extreme_has_no_objective_but_its_unit() -> None:
+    session = fixed_shop(1).session()
+    session.run(["objective waste", "upper(make) = inf", "drop room"])
+    result = session.ask("most sum make")
+    assert (result.objective, result.optimum.unit) == (Figure(unit="kg"), "kg")
