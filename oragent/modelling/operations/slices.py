@@ -101,7 +101,7 @@ def find_family(model: IndexedModel, reference: MemberReference, kinds: Sequence
     matching = exact or [family for family in families if fold(family.name) == fold(reference.name)]
     if len(matching) == 1:
         return _check_kind(matching[0], kinds)
-    if len(matching) > 1:
+    if matching:
         if same_figures(model, matching):
             return matching[0]
         options = " or ".join(f"'{kind_of(family)}.{name_text(family.name)}'" for family in matching)

@@ -12,7 +12,7 @@ from oragent.modelling.data.model_values import Relation, Sense
 from oragent.modelling.data.objectives import IndexedObjective, effective_weights
 from oragent.modelling.data.solution import SolveStatus
 from oragent.modelling.data.tolerances import scale_of
-from oragent.modelling.operations.outcomes import OutcomePool, ScenarioModel, SolveLimits, with_row
+from oragent.modelling.operations.outcomes import Outcome, OutcomePool, ScenarioModel, SolveLimits, with_row
 from oragent.modelling.operations.results import Figure, ObjectiveValue, StageOptimum
 
 # Relative tolerance for a fixed objective, so that its point stays feasible despite rounding.
@@ -54,7 +54,7 @@ def solve_stages(
     """
     outcome = pool.solve(first, limits)
     goal = model.stages[0]
-    stages = [StageOutcome(goal, outcome.status, _optimum(goal, outcome.objective, outcome.span()), outcome.point)]
+    stages = [StageOutcome(goal, outcome.status, _optimum(goal, outcome), outcome.point)]
     held: list[tuple[Arrays, float]] = []
     # Number of stages since the last one that is proven together with all before it; 0 if all are proven.
     unproven = 0
@@ -62,7 +62,7 @@ def solve_stages(
     for after in model.stages[1:]:
         best = solved_stage.outcome.objective
         if best is None:
-            break
+            return tuple(stages)
         if unproven or solved_stage.outcome.status is not SolveStatus.OPTIMAL:
             unproven += 2 if goal.slack > 1 else 1
         held.append((solved_stage.arrays, best + solved_stage.arrays.sense.sign * goal.allowance(best)))
@@ -71,20 +71,19 @@ def solve_stages(
             arrays = limit_objective(arrays, by, limit)
         goal, solved_stage = after, solved.setdefault(tuple(limit for _, limit in held), ScenarioModel(arrays))
         outcome = pool.solve(solved_stage, limits)
-        (low, high), status = outcome.span(), outcome.status
+        status, optimum = outcome.status, _optimum(goal, outcome)
         if unproven:
             status = SolveStatus.UNKNOWN if outcome.point is None else SolveStatus.FEASIBLE
-            is_minimised = arrays.sense is Sense.MINIMIZE
-            if unproven > 1 or not is_minimised:
-                low = -np.inf
-            if unproven > 1 or is_minimised:
-                high = np.inf
-        stages.append(StageOutcome(goal, status, _optimum(goal, outcome.objective, (low, high)), outcome.point))
+            # The end of the interval that comes from the point.
+            open_end = "high" if arrays.sense is Sense.MINIMIZE else "low"
+            open_ends = [open_end] if unproven == 1 else ["low", "high"]
+            optimum = optimum.model_copy(update=dict.fromkeys(open_ends))
+        stages.append(StageOutcome(goal, status, optimum, outcome.point))
     return tuple(stages)
 
 
-def _optimum(goal: IndexedObjective, value: float | None, span: tuple[float, float]) -> Figure:
-    return Figure.between(value, *span, unit=goal.unit)
+def _optimum(goal: IndexedObjective, outcome: Outcome) -> Figure:
+    return Figure.between(outcome.objective, *outcome.span(), unit=goal.unit)
 
 
 def stage_optima(stages: tuple[StageOutcome, ...]) -> tuple[StageOptimum, ...]:
