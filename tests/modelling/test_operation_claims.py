@@ -497,3 +497,46 @@ def test_whole_variables_from_0_to_1_are_binary(low: float, high: float, form: s
     flat = IndexedModel.from_records(variables, [], Objective({"x": 1}), Sense.MINIMIZE)
     (family,) = ModelSession(group_by_names(flat)).ask("describe x").families
     assert family.form == form
+
+
+def test_a_figure_is_exact_if_its_ends_are_proven_and_equal() -> None:
+    for figure, is_exact in (
+        (Figure.exact(3.0), True),
+        (Figure.between(3.0, 3.0, 3.0), True),
+        (Figure.between(3.0, 2.0, 4.0), False),
+        (Figure(value=3.0), False),
+        (Figure(low=3.0, high=3.0), False),
+        (Figure.exact(INF), False),
+        (Figure(), False),
+    ):
+        assert figure.is_exact is is_exact
+
+
+def test_weights_and_tolerances_may_be_below_1() -> None:
+    (first, last) = parse_line("objective 0.5 * waste + 2 profit within 0.25 then batch").stages
+    assert [(part.name, part.weight) for part in first.parts] == [("waste", 0.5), ("profit", 2.0)]
+    assert (first.within, first.percent, last.within) == (0.25, False, 0.0)
+    assert parse_line("objective waste within 0 % then batch").stages[0].percent
+    for line in ("objective 0 * waste", "objective waste within -0.5 then batch", "objective waste within inf then x"):
+        with pytest.raises(ModellingError):
+            parse_line(line)
+
+
+def test_sides_by_a_set_have_the_same_members() -> None:
+    def bound_rows(line: str) -> dict[str, float]:
+        session = fixed_shop(1).session()
+        session.ask(f"row new: {line}")
+        return {member.name: member.value.value for member in session.ask("data new").members}
+
+    assert bound_rows("sum make by good <= 3") == {"new[a]": 3.0, "new[b]": 3.0}
+    assert bound_rows("3 <= sum make by good") == {"new[a]": -3.0, "new[b]": -3.0}
+    assert bound_rows("sum make by good - sum open by good + 2 <= batch + 5") == {"new[a]": 3.0, "new[b]": 3.0}
+    assert bound_rows("sum make[{b}] by good - sum open[b] by good <= 1") == {"new[b]": 1.0}
+    for line in (
+        "sum make[a] by good <= sum open by good",
+        "sum make by good <= sum open[a] by good",
+        "sum make[a] by good <= sum open[b] by good",
+        "sum make by good <= sum stock by kind",
+    ):
+        with pytest.raises(ModellingError):
+            bound_rows(line)

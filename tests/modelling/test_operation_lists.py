@@ -12,7 +12,7 @@ from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.model_records import Objective, Row, Variable
 from oragent.modelling.data.model_values import Relation, Sense, VariableKind
 from oragent.modelling.data.names import group_by_names, with_families
-from oragent.modelling.data.solution import SolveStatus
+from oragent.modelling.data.solution import TIGHT, SolveStatus
 from oragent.modelling.files.lp_reader import read_lp
 from oragent.modelling.files.model_files import write
 from oragent.modelling.operations import ModelSession, SolveLimits, conflicting, result_tables, rows
@@ -499,3 +499,31 @@ def test_an_unbounded_extreme_has_no_objective_but_its_unit() -> None:
     session.run(["objective waste", "upper(make) = inf", "drop room"])
     result = session.ask("most sum make")
     assert (result.objective, result.optimum.unit) == (Figure(unit="kg"), "kg")
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_members_are_ranked_by_the_size_of_the_price_of_one_unit(sign: int) -> None:
+    builder = IndexedModelBuilder("prices")
+    builder.add_set("s", ["a", "b", "c"])
+    x = builder.add_variables("x", ["s"], low=-9.0, high=9.0)
+    builder.add_rows("tie", ["s"], "=", rows=np.arange(3), columns=x, rhs=2.0)
+    builder.set_objective("o", "minimize", x, sign * np.array([5.0, -7.0, 1.0]))
+    session = ModelSession(builder.build())
+    for count, order in ((3, "bac"), (2, "ba"), (-3, "cab"), (-1, "c")):
+        members = session.ask(f"top {count} tie by price").members
+        assert "".join(member.labels[0] for member in members) == order
+    prices = {member.name: (member.price_up, member.price_down) for member in session.ask("price tie").members}
+    members = session.ask("top 3 tie by price").members
+    assert {member.name: (member.price_up, member.price_down) for member in members} == prices
+
+
+@pytest.mark.parametrize("rhs", [1.0, 1e6])
+def test_a_row_binds_within_the_tolerance_of_its_right_hand_side(rhs: float) -> None:
+    limits = [Row("most", {"x": 1}, Relation.AT_MOST, rhs), Row("least", {"y": 1}, Relation.AT_LEAST, -rhs)]
+    flat = IndexedModel.from_records(
+        [Variable("x", -1e9, 1e9), Variable("y", -1e9, 1e9)], limits, Objective({"x": 1}), Sense.MINIMIZE
+    )
+    scenario = ModelSession(group_by_names(flat)).study.present
+    for share, binds in ((0.0, True), (0.9 * TIGHT, True), (1.1 * TIGHT, False)):
+        point = np.array([rhs - share * rhs, -rhs + share * rhs])
+        assert rows.binding_rows(scenario, point).tolist() == [binds, binds]
