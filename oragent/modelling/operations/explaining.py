@@ -131,8 +131,8 @@ def _row_of_cell(model: IndexedModel, cell: int) -> int:
     """Return the row whose right-hand side is a cell that is used nowhere else."""
     links = model.rhs.links
     rows = links.places[(links.cells == cell) & (links.factors == 1.0)]
-    others = [model.low, model.high, model.entries, *(goal.cost for goal in model.objectives)]
-    uses = int((links.cells == cell).sum()) + sum(int((vector.links.cells == cell).sum()) for vector in others)
+    vectors = [model.rhs, model.low, model.high, model.entries, *(goal.cost for goal in model.objectives)]
+    uses = sum(int((vector.links.cells == cell).sum()) for vector in vectors)
     if len(rows) != 1 or uses != 1:
         raise ModellingError("this figure is used in several places: use 'price', which solves again, or name rows")
     return int(rows[0])

@@ -13,6 +13,7 @@ from oragent.modelling.operations.requests import Expression, ExpressionTerm
 from oragent.modelling.operations.slices import Slice, find_set_place, find_slice
 
 NO_CELL = -1
+NO_COLUMN = -1
 # Keys of an expression that keeps no index set.
 NO_KEYS = np.zeros((1, 0), dtype=np.int32)
 
@@ -123,7 +124,7 @@ def _evaluate_term(model: IndexedModel, term: ExpressionTerm) -> LinearExpressio
         raise ModellingError("a coefficient of an expression must be a finite number")
     if term.reference is None:
         number = np.array([term.coefficient])
-        return LinearExpression((), NO_KEYS, np.array([0]), np.array([-1]), number, np.array([NO_CELL]))
+        return LinearExpression((), NO_KEYS, np.array([0]), np.array([NO_COLUMN]), number, np.array([NO_CELL]))
     chosen = find_slice(model, term.reference, ["variables", "parameters"])
     count = len(chosen)
     if count > 1 and not term.is_sum:
@@ -131,7 +132,7 @@ def _evaluate_term(model: IndexedModel, term: ExpressionTerm) -> LinearExpressio
             f"{quoted(chosen.family.name)} has {count} members there: write 'sum {chosen.family.name}[...]'; "
             "'by SET' keeps an index"
         )
-    columns, cells = np.full(count, -1), np.full(count, NO_CELL)
+    columns, cells = np.full(count, NO_COLUMN), np.full(count, NO_CELL)
     if chosen.kind == "variables":
         columns = chosen.positions
     else:
