@@ -540,3 +540,29 @@ def test_sides_by_a_set_have_the_same_members() -> None:
     ):
         with pytest.raises(ModellingError):
             bound_rows(line)
+
+
+def test_a_feasible_point_of_a_file_is_known_from_then_on(tmp_path: Path) -> None:
+    shop = fixed_shop(1)
+    best, worse = shop.optima()[0], shop.points()[0]
+    for point, is_feasible in ((worse, True), (best, True), (best + 9.0, False)):
+        session = ModelSession(shop.model(), folder=tmp_path)
+        known = session.study.present.known
+        known.is_solved_with = session.study.limits
+        (tmp_path / "p.json").write_text(json.dumps(dict(zip(COLUMNS, point.tolist(), strict=True))))
+        result = session.ask('verify "p.json"')
+        assert result.feasible is is_feasible
+        assert known.outcome.objective == (pytest.approx(shop.worth(point)) if is_feasible else None)
+
+
+def test_models_without_common_names_say_that_nothing_was_multiplied(tmp_path: Path) -> None:
+    def build(name: str) -> IndexedModel:
+        builder = IndexedModelBuilder("names")
+        builder.set_objective("o", "maximize", builder.add_variables(name, high=3.0), 1.0)
+        return builder.build()
+
+    write(build("y"), tmp_path / "y.json")
+    session = ModelSession(build("x"), folder=tmp_path)
+    for trials, count in ((3, 1), (0, 0)):
+        result = session.ask(f'verify "y.json" {trials}')
+        assert (len(result.trials), len(result.warnings), result.same_optima) == (1, count, "yes")

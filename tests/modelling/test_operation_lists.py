@@ -1,6 +1,7 @@
 """Lists in results: the order of equal entries, the limits on their lengths, and their tables for a terminal."""
 
 import io
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from oragent.modelling.data.names import group_by_names, with_families
 from oragent.modelling.data.solution import TIGHT, SolveStatus
 from oragent.modelling.files.lp_reader import read_lp
 from oragent.modelling.files.model_files import write
-from oragent.modelling.operations import ModelSession, SolveLimits, conflicting, result_tables, rows
+from oragent.modelling.operations import ModelSession, SolveLimits, asking, conflicting, result_tables, rows
 from oragent.modelling.operations.explanation import explain
 from oragent.modelling.operations.outcomes import Outcome
 from oragent.modelling.operations.printing import print_fields, print_result
@@ -375,8 +376,10 @@ def test_other_values_of_whole_variables_are_searched_among_optima_unless_they_a
     assert (worths, result.complete) == (([2.0, 1.0, 0.0], True) if (low, high) == (0, 1) else ([], False))
 
 
-def test_other_optima_are_found_beside_a_direction_without_end() -> None:
-    variables = [Variable("x"), Variable("y", 0, 5), Variable("z", 1, 9), Variable("w", 4, 4)]
+def test_other_optima_are_found_beside_a_direction_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Only values that may change are tried one by one.
+    monkeypatch.setattr(asking, "MAX_DIRECTIONS", 1)
+    variables = [Variable("f", 0, 0), Variable("y", 0, 5), Variable("x"), Variable("z", 1, 9), Variable("w", 4, 4)]
     flat = IndexedModel.from_records(variables, [], Objective({"z": 1.0}), Sense.MINIMIZE)
     solutions = ModelSession(group_by_names(flat)).ask("alternatives 1").solutions
     assert [solution.objective.value for solution in solutions] == [1.0]
@@ -527,3 +530,35 @@ def test_a_row_binds_within_the_tolerance_of_its_right_hand_side(rhs: float) -> 
     for share, binds in ((0.0, True), (0.9 * TIGHT, True), (1.1 * TIGHT, False)):
         point = np.array([rhs - share * rhs, -rhs + share * rhs])
         assert rows.binding_rows(scenario, point).tolist() == [binds, binds]
+
+
+def test_a_place_of_a_family_is_named_by_its_set_or_its_number() -> None:
+    session = ModelSession(models.transport())
+    for number, name in enumerate(("depot", "City", "week"), 1):
+        by_name = session.ask(f"total ship by {name}").groups
+        assert session.ask(f'total ship by "{number}"').groups == by_name
+    for wrong in ('"0"', '"4"', "depots"):
+        with pytest.raises(ModellingError):
+            session.ask(f"total ship by {wrong}")
+
+
+def test_objectives_are_found_without_case_and_refused_if_several_are_alike() -> None:
+    session = fixed_shop(1).session()
+    assert session.ask("frontier PROFIT Waste 2").points == session.ask("frontier profit waste 2").points
+    with pytest.raises(ModellingError):
+        session.ask("frontier profits waste 2")
+    model = session.model
+    twins = tuple(replace(model.objectives[1], name=name) for name in ("Waste", "WASTE"))
+    session = ModelSession(replace(model, objectives=(model.objectives[0], *twins)))
+    assert session.ask("frontier profit WASTE 2").second == "WASTE"
+    with pytest.raises(ModellingError):
+        session.ask("frontier profit waste 2")
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["data make", "data room", "total stock", "top 1 stock", "top 1 make by margin", "top 1 make by coefficient"],
+)
+def test_what_is_read_from_the_model_alone_was_not_solved(line: str) -> None:
+    result = fixed_shop(1).session().ask(line)
+    assert (result.status, result.solver, result.limits, result.warnings) == ("", "", None, ())
