@@ -64,12 +64,26 @@ single tasks need. The text above each table says which tasks and data are not t
 
 The cost of a call is the median over the tasks of the suite with 100 calls or more: the CPU time that an evaluation takes more
 than in the evaluator's process, divided by the number of calls. It contains the copies of arguments and answers and the start of
-the candidate's process. Tasks without CPU times were measured once, on a busy machine.
+the candidate's process. CPU times that were measured on a busy machine are left out, as are costs of suites without such tasks.
 
 Programs written for the tasks have the scores of the frameworks too: `tests/authoring/test_framework_scores.py` compares five
 programs each of two tasks of LLM4AD and of one task of ShinkaEvolve with the evaluation by the installed packages, to the last
 digit. For CO-Bench and HeuriGym, the seed and five programs of a p-median task and of operator scheduling were scored by the
 frameworks' own code once, on both sets: 24 scores, all equal to the last digit.
+
+## Limits of imported tasks
+
+An imported task has the modes `train` and `val`, and `test` if the task has or draws other data. It has no mode `practice`, as its
+evaluator draws no new instances on request. So there is no verdict at the end of a run and no `strategy.leader_rounds`. A duel needs
+`--on test`, and has an interval where the evaluator reports the value of each instance (CO-Bench, ALE-Bench, LLM4AD_Next, and
+HeuriGym without `baseline.json`).
+
+A parameter that is the amount of work (`# param: ROUNDS work`) keeps its value. For other problems `or_agent` sets it so that a
+program fills its time limit. That needs practice instances and `heuristic_s`, a limit on the CPU seconds of all calls of an
+evaluation. The limits of these tasks are others: wall seconds of one call (CO-Bench, ALE-Bench, LLM4AD_Next), so that the slowest
+instance decides and not the sum, or seconds of the whole evaluation, the evaluator's own among them. Let programs declare a range
+instead, such as `ROUNDS = 100  # param: ROUNDS = 100, 10..1000`, which sweeps tune on `train`. Mode `train` has the instances of
+`val`; for tasks of OpenEvolve it is `evaluate_stage1` if there is one, and for ALE-Bench the seeds `public_lite`.
 """
 TABLE = """
 ## {name}
