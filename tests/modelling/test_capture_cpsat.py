@@ -70,3 +70,25 @@ def test_rows_have_the_optimum_of_cpsat_and_hold_at_its_point(seed: int) -> None
     arrays = milp.to_staged_arrays()
     assert arrays.largest_violation(np.array(point)) <= 1e-9
     assert arrays.objective_at(np.array(point)) == pytest.approx(solver.objective_value)
+
+
+def test_intervals_make_a_schedule_and_their_conditions_are_kept() -> None:
+    model = cp_model.CpModel()
+    present, absent = model.new_bool_var("present"), model.new_bool_var("absent")
+    start = model.new_int_var(-(10**18), 10**18, "start")
+    model.add(start >= 1)
+    snapshot = from_cpsat.read_constraints(model.proto, "ortools").snapshot
+    assert not snapshot.is_schedule
+    assert (snapshot.low[2], snapshot.high[2]) == (-np.inf, np.inf)
+    assert (snapshot.row_low[0], snapshot.row_high[0]) == (1.0, np.inf)
+    other = model.new_int_var(0, 9, "other")
+    model.add_no_overlap(
+        [
+            model.new_optional_interval_var(other, 2, other + 2, present, "one"),
+            model.new_optional_interval_var(other, 3, other + 3, absent.negated(), "two"),
+        ]
+    )
+    snapshot = from_cpsat.read_constraints(model.proto, "ortools").snapshot
+    assert snapshot.is_schedule
+    assert [(part["name"], part["conditions"]) for part in snapshot.intervals] == [("one", {0: 1.0}), ("two", {1: 0.0})]
+    assert [(part["lane"], part["is_exclusive"]) for part in snapshot.intervals] == [("machine 1", True)] * 2

@@ -454,3 +454,25 @@ def test_violations_to_both_sides_count_alike(factor: float, sign: int) -> None:
     found = nearest(milp)
     assert found.total == pytest.approx(min(4 * factor, 4))
     assert list(found.needed) == (["most"] if factor < 1 else ["least"])
+
+
+def test_checks_run_until_the_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(infeasibility.time, "perf_counter", lambda: 5.0)
+    variables = [Variable(name, 0, 10, VariableKind.INTEGER) for name in "xy"]
+    odd = Row("odd", {"x": 2, "y": 2}, Relation.EQUAL, 7)
+    arrays = IndexedModel.from_records(variables, [odd], Objective(), Sense.MINIMIZE).to_staged_arrays()
+    seconds = []
+
+    class Timed(HighsSolver):
+        def solve(self, arrays: Arrays, options: SolverOptions, start: Vector | None = None) -> SolverResult:
+            seconds.append((options.seconds, options.nodes, options.gap))
+            return super().solve(arrays, options, start)
+
+    monkeypatch.setattr(infeasibility, "find_solver", lambda name: Timed())
+    for limit_s, options, expected in (
+        (0.5, None, (0.5, infeasibility.NODES, 0.0)), (99.0, None, (infeasibility.CHECK_S, infeasibility.NODES, 0.0)),
+        (99.0, SolverOptions(seconds=3.0, nodes=7, gap=0.5), (3.0, 7, 0.0)),
+    ):  # fmt: skip
+        seconds.clear()
+        assert find_conflict(arrays, limit_s, options=options).places(ROW) == [0]
+        assert set(seconds) == {expected}

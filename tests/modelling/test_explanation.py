@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from rich.console import Console
 
-from oragent.modelling.data.display import figure, signed
+from oragent.modelling.data.display import amount, figure, rounded, signed
 from oragent.modelling.data.features import FurtherObjective, ModelFeatures
 from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.model_records import Objective, Row, Variable
@@ -202,3 +202,24 @@ def test_ranges_of_several_rows_are_those_of_each_row_alone() -> None:
     assert list(together) == alone
     # By hand: at a = 3, b = 1 the basis holds while both stay at least 0.
     assert [ends(entry) for entry in together] == [pytest.approx((2, 6, 2.5)), pytest.approx((4, 12, 0.5))]
+
+
+@pytest.mark.parametrize(("value", "plain", "sized"), [
+    (1e-9, "1e-09", "1e-09"), (9.9e-10, "0", "0"), (-1e-9, "-1e-09", "-1e-09"), (0.01, "0.01", "0.01"), (0.00999, "0.00999", "0.00999"),
+    (0.00123456, "0.00123456", "0.00123"), (1234.56789, "1234.56789", "1,234.5679"), (-0.012345, "-0.012345", "-0.0123"),
+    (1e15, "1e+15", "1e+15"), (999999999999999.0, "1e+15", "999,999,999,999,999"), (-3.0, "-3", "-3"), (-0.0, "0", "0"),
+    (float("inf"), "inf", "inf"), (float("-inf"), "-inf", "-inf"), (12345678901.0, "1.23456789e+10", "12,345,678,901"),
+])  # fmt: skip
+def test_figures_and_amounts_have_their_digits(value: float, plain: str, sized: str) -> None:
+    assert (rounded(value), amount(value)) == (plain, sized)
+    assert signed(value) == (
+        plain if plain[0] in "-0" and plain in ("0", rounded(value)) and value <= 9.9e-10 else f"+{plain}"
+    )
+
+
+@pytest.mark.parametrize(("value", "text"), [
+    (1e-9, "1e-09"), (0.0001, "0.0001"), (0.00009999, "9.999e-05"), (1e15, "1e+15"), (123456789012345.0, "123,456,789,012,345"),
+    (0.01, "0.01"), (12.3456789, "12.3457"), (-1234.5, "-1,234.5"),
+])  # fmt: skip
+def test_figures_of_sentences_change_their_form_at_their_limits(value: float, text: str) -> None:
+    assert figure(value) == text

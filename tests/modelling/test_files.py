@@ -1,5 +1,6 @@
 """A file of any origin is read, or refused in one line that begins with its name."""
 
+import gzip
 import os
 from pathlib import Path
 
@@ -167,3 +168,17 @@ def test_binary_and_empty_files_are_no_texts(content: bytes, is_text: bool, tmp_
     else:
         with pytest.raises(ModellingError):
             model_files.read_bytes(path, "a model")
+
+
+def test_a_file_may_have_the_largest_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, content in (("m.lp", b"Minimize\n"), ("m.lp.gz", gzip.compress(b"Minimize\n" * 50))):
+        path = tmp_path / name
+        path.write_bytes(content)
+        size = max(path.stat().st_size, 450 if name.endswith("gz") else 0)
+        for most, is_read in ((size, True), (size - 1, False)):
+            monkeypatch.setattr(model_files, "MAX_BYTES", most)
+            if is_read:
+                assert model_files.read_bytes(path, "a model").startswith(b"Minimize")
+            else:
+                with pytest.raises(ModellingError):
+                    model_files.read_bytes(path, "a model")

@@ -21,9 +21,12 @@ from oragent.modelling.data.features import (
     SemiContinuous,
     SoftRow,
 )
-from oragent.modelling.data.model_values import Relation, Sense
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.model_records import Objective, Row, Variable
+from oragent.modelling.data.model_values import Relation, Sense, VariableKind
 from oragent.modelling.solving.back_ends.protocol import Ability
-from oragent.modelling.solving.linearise import Linearised, is_convex, linearise
+from oragent.modelling.solving.linearise import Linearised, is_convex, linearise, linearise_model
+from oragent.modelling.solving.model_solving import solve
 
 INF = np.inf
 LESS, MORE, SAME = Relation.AT_MOST, Relation.AT_LEAST, Relation.EQUAL
@@ -304,3 +307,47 @@ def test_a_linear_model_stays_as_it_is() -> None:
     assert not form.arrays.features
     weighted = (replace(goals[0], weight=1.0),)
     assert linear(goals=weighted).arrays.features.goals == weighted
+
+
+@pytest.mark.parametrize(("low", "high"), [(2.0, INF), (-INF, -2.0)])
+def test_a_semi_continuous_variable_without_an_end_is_0_under_a_condition(low: float, high: float) -> None:
+    own = {
+        "low": np.array([0, low, 0]),
+        "high": np.array([1, high, 4]),
+        "row_low": np.array([-INF]),
+        "row_high": np.array([INF]),
+    }
+    form = linear(Ability.INDICATORS, semi_continuous=(SemiContinuous(1),), **own)
+    (part,) = form.arrays.features.indicators
+    side, other = (LESS, MORE) if low > 0 else (MORE, LESS)
+    assert (part.binary, part.active, dict(part.terms), part.relation, part.rhs) == (3, False, {1: 1.0}, side, 0.0)
+    end = low if low > 0 else high
+    assert added(form) == [({1: 1, 3: -end}, *((0, INF) if other is MORE else (-INF, 0)))]
+    assert (form.arrays.low[1], form.arrays.high[1]) == (min(low, 0), max(high, 0))
+
+
+@pytest.mark.parametrize("keeps_square", [True, False])
+def test_a_model_with_linear_rows_has_no_other_parts_than_a_square(keeps_square: bool) -> None:
+    variables = [Variable("b", 0, 1, VariableKind.INTEGER), Variable("x", -2, 3), Variable("y", 0, 9, unit="t")]
+    features = ModelFeatures(
+        quadratic=(QuadraticTerm("b", "x", 2.0),), absolutes=(Absolute("size", "x", "y"),),
+        goals=(FurtherObjective("g", {"x": 1.0}, weight=0.0),),
+    )  # fmt: skip
+    row = Row("r", {"x": 1.0, "y": 1.0}, LESS, 4.0, "what it is")
+    equal = Row("e", {"x": 1.0, "b": 1.0}, SAME, 1.0)
+    model = IndexedModel.from_records(
+        variables, (row, equal), Objective({"y": 1.0}, 3.0), Sense.MAXIMIZE, features=features
+    )
+    form, notes = linearise_model(model, keeps_square=keeps_square)
+    assert form.row_records[:2] == (row, equal)
+    assert [(v.name, v.low, v.high, v.unit) for v in form.variable_records[:3]] == [
+        ("b", 0, 1, ""), ("x", -2, 3, ""), ("y", 0, 9, "t"),
+    ]  # fmt: skip
+    assert form.named_features == ModelFeatures(quadratic=features.quadratic if keeps_square else ())
+    assert len(notes) == (3 if keeps_square else 4)
+    assert form.objective_record.constant == 3.0
+    # x = 1 - b: at b = 1 the objective is 3, and at b = 0 it is 1 + 3.
+    assert form.is_linear is not keeps_square
+    if not keeps_square:
+        assert solve(form).objective == pytest.approx(4)
+        assert all(v.kind is VariableKind.CONTINUOUS for v in form.variable_records if v.name.startswith("b *"))

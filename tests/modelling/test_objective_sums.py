@@ -160,6 +160,7 @@ def test_objectives_are_ranked_by_priority_and_relative_to_the_own_one(goals: li
     for other, place in zip(others, places, strict=True):
         goal, weight = goals[place], weights[place]
         assert other.priority == (goal.priority - own.priority if weight else 0)
+        assert (other.constant, other.slack, other.slack_amount) == (goal.constant, goal.slack, goal.slack_amount)
         assert other.weight == (weight / own_weight if goal.priority == own.priority else weight)
         assert (other.name, other.sense, other.cost) == (goal.name, goal.sense, goal.cost)
 

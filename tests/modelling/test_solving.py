@@ -17,8 +17,8 @@ from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.model_records import Objective, Row, Variable
 from oragent.modelling.data.model_values import Relation, Sense, VariableKind
 from oragent.modelling.data.solution import SolveStatus, Source, ValueRange
-from oragent.modelling.solving import highs
-from oragent.modelling.solving.array_solving import NO_OPTIMUM
+from oragent.modelling.solving import highs, model_solving
+from oragent.modelling.solving.array_solving import NO_OPTIMUM, solve_arrays
 from oragent.modelling.solving.back_ends import highs as highs_back_end
 from oragent.modelling.solving.back_ends.protocol import SolverResult
 from oragent.modelling.solving.model_solving import ray, solve
@@ -279,3 +279,20 @@ def test_an_interval_holds_its_ends() -> None:
     assert 1 in ValueRange(1, 2)
     assert 2 in ValueRange(1, 2)
     assert 2.1 not in ValueRange(1, 2)
+
+
+def test_only_an_optimum_of_highs_is_taken_for_sensitivity() -> None:
+    milp = steel()
+    arrays = milp.to_staged_arrays()
+    solved = solve_arrays(arrays)
+    taken = model_solving._run_of_engine(arrays, solved)
+    assert taken.values is solved.values
+    assert taken.row_duals is solved.row_duals
+    assert taken.engine is solved.engine
+    assert model_solving._run_of_engine(arrays, replace(solved, status=SolveStatus.FEASIBLE)) is None
+    assert model_solving._run_of_engine(arrays, replace(solved, engine=None)) is None
+
+
+def test_a_solution_has_the_seconds_of_its_solve() -> None:
+    assert solve(steel()).seconds > 0
+    assert solve(pharmacy(), duals=False).seconds > 0

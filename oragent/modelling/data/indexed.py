@@ -696,8 +696,7 @@ def _check_features(model: IndexedModel) -> None:
 
 def _check_families(model: IndexedModel, kind: str, families: Sequence[Family], count: int) -> None:
     if isinstance(families, SingleFamilies) and len(families) == count:
-        if len({details[0] for details in families.details}) < count:
-            check_unique((details[0] for details in families.details), f"families of {kind}")
+        check_unique((details[0] for details in families.details), f"families of {kind}")
         return
     names: set[str] = set()
     for family in families:

@@ -92,8 +92,11 @@ def require_text(texts: Iterable[object], where: str) -> None:
 
 def check_unique(names: Iterable[str], what: str) -> None:
     """Raise an error for a name that occurs twice."""
+    listed = list(names)
+    if len(set(listed)) == len(listed):
+        return
     seen: set[str] = set()
-    for name in names:
+    for name in listed:
         if name in seen:
             raise ModellingError(f"two {what} have the name {quoted(name)}: rename one, because names must be unique")
         seen.add(name)

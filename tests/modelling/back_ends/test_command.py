@@ -5,12 +5,17 @@ import shlex
 import stat
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from oragent._base.errors import ModellingError
+from oragent.modelling.data.arrays import Arrays, Sparse
+from oragent.modelling.data.model_values import Sense
 from oragent.modelling.data.solution import SolveStatus
+from oragent.modelling.files.sol_files import SolutionFile
 from oragent.modelling.operations import ModelSession, SolveLimits
-from oragent.modelling.solving.back_ends.command import CommandSolver
+from oragent.modelling.solving.back_ends.command import CommandSolver, _result
+from oragent.modelling.solving.back_ends.protocol import SolverStatus
 from oragent.modelling.solving.back_ends.registry import find_solver
 from oragent.modelling.solving.model_solving import solve
 from oragent_benchmarks.families import FAMILIES
@@ -94,3 +99,29 @@ def test_a_line_needs_places_for_the_model_and_the_solution(line: str, is_right:
     else:
         with pytest.raises(ModellingError):
             CommandSolver.from_line(line)
+
+
+@pytest.mark.parametrize(
+    ("status", "stated", "bound"),
+    [
+        (SolveStatus.OPTIMAL, None, -9.0), (SolveStatus.OPTIMAL, 16.0, -9.0), (SolveStatus.OPTIMAL, 16.00001, -9.0),
+        (SolveStatus.OPTIMAL, 16.001, None), (SolveStatus.UNKNOWN, 16.0, None),
+    ],
+)  # fmt: skip
+def test_an_optimum_of_a_program_counts_if_its_point_has_it(
+    status: SolveStatus, stated: float | None, bound: float | None
+) -> None:
+    arrays = Arrays(
+        Sense.MAXIMIZE, np.array([-5.0, -3.0]), 7.0, np.zeros(2), np.full(2, 9.0), np.ones(2, dtype=bool),
+        Sparse.from_dense(np.ones((1, 2))), np.array([1.0]), np.array([np.inf]),
+    )  # fmt: skip
+    # The file states a minimisation without the constant; names of other columns are left out.
+    values = {"x0": 2.0, "x1": 2.0, "x2": 5.0, "y": 1.0, "x": 3.0}
+    result = _result(arrays, SolutionFile(values, stated, status), "a program")
+    assert (result.values.tolist(), result.bound) == ([2.0, 2.0], bound)
+    assert result.status is (SolverStatus.OPTIMAL if status is SolveStatus.OPTIMAL else SolverStatus.STOPPED)
+    for end in (SolveStatus.INFEASIBLE, SolveStatus.UNBOUNDED):
+        assert _result(arrays, SolutionFile(values, stated, end), "a program").values is None
+    assert _result(arrays, SolutionFile({}, None, status), "a program").values is None
+    zeros = _result(arrays, SolutionFile({}, None, status, is_sparse=True), "a program")
+    assert zeros.values.tolist() == [0.0, 0.0]

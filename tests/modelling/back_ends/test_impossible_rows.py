@@ -24,7 +24,10 @@ def test_a_row_is_impossible_if_no_point_of_a_wide_grid_fulfils_it(
     names = "xyz"[: len(coefficients)]
     row = Row("row", dict(zip(names, map(float, coefficients), strict=True)), relation, rhs)
     milp = IndexedModel.from_records(
-        tuple(Variable(name, -40, 40, WHOLE) for name in names), (row,), Objective({}), Sense.MINIMIZE
+        tuple(Variable(name, -40, 40, WHOLE) for name in names),
+        (Row("first", {"x": 3.0}, Relation.AT_MOST, 9), row, Row("last", {"x": 2.0}, Relation.AT_LEAST, -5)),
+        Objective({}),
+        Sense.MINIMIZE,
     )
     # Steps of 1 reach every multiple of the divisor up to 40.
     values = {

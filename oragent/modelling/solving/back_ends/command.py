@@ -28,6 +28,8 @@ SOLUTION = "model.sol"
 FORMS = ("lp", "mps")
 # CPU seconds if the user sets no time limit.
 DEFAULT_SECONDS = 600.0
+# Seconds that a program may take beyond its own limit, for reading and writing. Other processes may slow it down.
+MORE_CPU_SECONDS, WALL_FACTOR, MORE_WALL_SECONDS = 1.0, 2.0, 10.0
 # Maximum relative difference of equal objectives, because files round them.
 AGREED = 1e-6
 # Limits of memory and of files, in MiB.
@@ -84,7 +86,8 @@ class CommandSolver:
         # Replace names of files by paths. The program runs in the folder of both files.
         words = tuple(word.replace(f"{{{name}}}", name).replace("{solution}", SOLUTION) for word in self.words)
         seconds = options.seconds or DEFAULT_SECONDS
-        limits = Limits(cpu_s=seconds + 1, memory_mb=MEMORY, file_mb=FILES, wall_s=2 * seconds + 10)
+        wall_s = WALL_FACTOR * seconds + MORE_WALL_SECONDS
+        limits = Limits(cpu_s=seconds + MORE_CPU_SECONDS, memory_mb=MEMORY, file_mb=FILES, wall_s=wall_s)
         program = shutil.which(words[0]) or words[0]
         command = Command((program, *words[1:]), {name: _model_text(arrays, form)}, limits=limits, bring=(SOLUTION,))
         with Sandbox(1, warm=False) as sandbox:
