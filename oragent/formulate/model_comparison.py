@@ -44,6 +44,8 @@ RELATIONS = {
 }
 SENSES = {"minimize": Sense.MINIMIZE, "maximize": Sense.MAXIMIZE}
 MAX_NAMED = 12
+# Digits to which rows are compared after scaling, and seconds for rows that exclude each other.
+DIGITS, CONFLICT_S = 9, 10.0
 ZERO = {"terms": {}, "constant": 0.0, "products": []}
 NO_POINT = "no point meets the checks together, and the program has one"
 
@@ -151,9 +153,10 @@ class _ObjectiveGap:
     value: float
     best: float
     sense: Sense
-    tolerance: float = 0.0
+    # Largest difference of equal values.
+    tolerance: float
     # Amount that the program lets less important aims take, and that the text may not allow.
-    slack: float = 0.0
+    slack: float
 
     @property
     def gain(self) -> float:
@@ -201,7 +204,7 @@ def checker_milp(
     variables = tuple(
         Variable(
             variable.name,
-            min(0.0, variable.low, lows.get(variable.name, 0.0)),
+            min(0.0, variable.low, lows.get(variable.name, variable.low)),
             INFINITY,
             VariableKind.INTEGER if variable.name in whole else VariableKind.CONTINUOUS,
         )
@@ -271,7 +274,7 @@ class ChecksBuilder:
         rows = [_minus_column(part, entry.name) for (part,) in entry.cases]
         for row in rows:
             self.add(replace(row, relation="<="))
-        self._add_choice(replace(entry, relation=ANY, cases=tuple((replace(row, relation=">="),) for row in rows)))
+        self._add_choice(replace(entry, cases=tuple((replace(row, relation=">="),) for row in rows)))
 
     def _add_pieces(self, entry: CheckRow) -> None:
         """Add that a column and the argument of its function are on one of the pieces."""
@@ -289,7 +292,7 @@ class ChecksBuilder:
             if position < len(pieces) - 1:
                 rows.append(replace(argument, rhs=argument.rhs + right, relation="<="))
             cases.append(tuple(rows))
-        self._add_choice(replace(entry, relation=ANY, cases=tuple(cases)))
+        self._add_choice(replace(entry, cases=tuple(cases)))
 
     def _add_choice(self, entry: CheckRow) -> None:
         switches = []
@@ -400,8 +403,8 @@ def _count_compared(milp: IndexedModel, aims: Sequence[StatedAim]) -> int:
     count = len(objectives)
     if not aims and objectives[0].is_empty:
         return count
-    if count == 1 or len(aims) >= count:
-        return count if aims else 0
+    if count == 1:
+        return 1 if aims else 0
     stated = {aim.aim for aim in aims}
     return next((position for position in range(count) if position not in stated), count)
 
@@ -450,7 +453,7 @@ def _choose_objective(
                 entry.terms,
                 SENSES[entry.relation],
                 -entry.rhs,
-                priority=len(stated) - position - 1,
+                priority=len(stated) - position,
             )
             for position, entry in enumerate(stated[:-1])
         )
@@ -465,16 +468,19 @@ def _compare_objectives(
     milp: IndexedModel, checks: IndexedModel, point: Mapping[str, float], best: Mapping[str, float]
 ) -> _ObjectiveGap:
     """Compare two points by the first objective of the checks whose values differ, or by the last one."""
-    slacks = [objective.slack for objective in staged_objectives(milp)]
-    for objective, slack in itertools.zip_longest(staged_objectives(checks), slacks):
-        if objective is None:
-            break
-        gap = _ObjectiveGap(objective.at(point), objective.at(best), objective.sense, slack=slack or 0.0)
-        tolerance = BETTER if checks.is_purely_linear else BETTER_NONLINEAR
-        gap = replace(gap, tolerance=tolerance * max(1.0, abs(gap.best)))
+    slacks = itertools.chain((objective.slack for objective in staged_objectives(milp)), itertools.repeat(0.0))
+    share = BETTER if checks.is_purely_linear else BETTER_NONLINEAR
+    for objective, slack in zip(staged_objectives(checks), slacks, strict=False):
+        value, best_value = objective.at(point), objective.at(best)
+        gap = _ObjectiveGap(value, best_value, objective.sense, share * _scale_of(best_value), slack)
         if abs(gap.gain) > gap.tolerance:
             break
     return gap
+
+
+def _scale_of(value: float) -> float:
+    """Return the size to which differences of a value are relative."""
+    return max(1.0, abs(value))
 
 
 def _against_incumbent(
@@ -498,7 +504,7 @@ def _against_incumbent(
         return ModelComparison(Ruling.UNDECIDED)
     value = staged_objectives(checks)[-1].at(point)
     better = max(0.0, checks.sense.sign * (value - answer.bound))
-    return ModelComparison(Ruling.UNDECIDED, within=better / max(1.0, abs(value)))
+    return ModelComparison(Ruling.UNDECIDED, within=better / _scale_of(value))
 
 
 def _possible_gain(checks: IndexedModel, point: Mapping[str, float], limit_s: float) -> float | None:
@@ -523,10 +529,8 @@ def _possible_gain(checks: IndexedModel, point: Mapping[str, float], limit_s: fl
         if bound is None:
             return None
         gain = objective.sense.sign * (value - bound)
-        largest = max(largest, gain / max(1.0, abs(value)))
-        if position < len(objectives) - 1:
-            tolerance = BETTER * max(1.0, abs(value))
-            rows.append(objective.hold(f"aim {position + 1} of the program", value, tolerance))
+        largest = max(largest, gain / _scale_of(value))
+        rows.append(objective.hold(f"aim {position + 1} of the program", value, BETTER * _scale_of(value)))
     return largest
 
 
@@ -539,37 +543,39 @@ def _against_optimum(
         stops = [row.name for row in milp.row_records if _stops_direction(row, direction)]
         reason = "by the checks the objective improves without end, and the program stops it" + _name_list(stops)
         return ModelComparison(Ruling.FORBIDS, reason, tuple(stops))
-    if answer.status is SolveStatus.INFEASIBLE or answer.objective is None:
+    if answer.status is SolveStatus.INFEASIBLE:
         names = _conflict_names(checks)
         return ModelComparison(Ruling.ALLOWS, NO_POINT + _name_list(names), names)
     point = {name: value for name, value in solution.values.items() if name in answer.values}
     point, best = (add_derived(values, entries) for values in (point, answer.values))
     gap = _compare_objectives(milp, checks, point, best)
-    gain, slack = gap.gain, gap.tolerance
-    if slack < abs(gain) <= slack + gap.slack:
-        return ModelComparison(Ruling.UNDECIDED)
-    # Bound of the program's model in the direction of the checks.
-    sign = checks.sense.sign
-    if solution.bound is None:
-        reach = -sign * INFINITY
-    else:
-        reach = solution.bound if checks.sense is milp.sense else -solution.bound
-    if solution.status is SolveStatus.FEASIBLE and gain > 0 and sign * reach <= sign * answer.objective + slack:
-        # The program may allow a better point that its solver did not find.
-        return ModelComparison(Ruling.UNDECIDED)
-    if abs(gain) <= slack:
+    if abs(gap.gain) <= gap.tolerance:
         if costs := _different_costs(milp, checks):
             return ModelComparison(Ruling.OBJECTIVE, costs[1], costs[0], answer.values, answer.objective)
         return ModelComparison(Ruling.AGREES, values=answer.values, objective=answer.objective)
-    if gain > 0:
+    if abs(gap.gain) <= gap.tolerance + gap.slack:
+        return ModelComparison(Ruling.UNDECIDED)
+    if gap.gain > gap.tolerance:
+        # The program may allow a better point that its solver did not find.
+        if solution.status is SolveStatus.FEASIBLE and _may_reach(milp, solution, checks, answer, gap.tolerance):
+            return ModelComparison(Ruling.UNDECIDED)
         why = f"breaks no check and is better ({number(gap.best)} against {number(gap.value)})"
         return _report_forbidden(milp, checks, answer, why)
     # The point has no values for the binary variables of cases.
-    of_switches = {
-        row.name for row in checks.row_records if row.terms and all(name.startswith(SWITCH) for name in row.terms)
-    }
+    of_switches = {row.name for row in checks.row_records if next(iter(row.terms), "").startswith(SWITCH)}
     names = tuple(breach.name for breach in breaches(checks, point) if breach.name not in of_switches)
     return ModelComparison(Ruling.ALLOWS, "the program's solution breaks checks" + _name_list(names), names, point)
+
+
+def _may_reach(
+    milp: IndexedModel, solution: Solution, checks: IndexedModel, answer: Solution, tolerance: float
+) -> bool:
+    """Return True if the bound of the program's model allows an objective as good as that of the checks."""
+    assert answer.objective is not None
+    if solution.bound is None:
+        return True
+    reach = solution.bound if checks.sense is milp.sense else -solution.bound
+    return checks.sense.sign * (reach - answer.objective) <= tolerance
 
 
 def _against_infeasible(milp: IndexedModel, checks: IndexedModel, answer: Solution, limit_s: float) -> ModelComparison:
@@ -658,7 +664,7 @@ def _conflict_names(milp: IndexedModel) -> tuple[str, ...]:
     arrays = milp.to_staged_arrays()
     rows, columns = milp.flat_row_names, milp.flat_variable_names
     try:
-        return part_names(arrays, find_conflict(arrays, 10.0).parts, rows, columns)
+        return part_names(arrays, find_conflict(arrays, CONFLICT_S).parts, rows, columns)
     except ModellingError:
         return ()
 
@@ -667,9 +673,8 @@ def _stops_direction(row: Row, direction: Mapping[str, float]) -> bool:
     """Return True if a row limits a step in a direction."""
     step = sum(value * direction.get(name, 0.0) for name, value in row.terms.items())
     size = sum(abs(value * direction.get(name, 0.0)) for name, value in row.terms.items())
-    if abs(step) <= 1e-9 * max(1.0, size):
-        return False
-    return {Relation.AT_MOST: step > 0, Relation.AT_LEAST: step < 0, Relation.EQUAL: True}[row.relation]
+    over = {Relation.AT_MOST: step, Relation.AT_LEAST: -step, Relation.EQUAL: abs(step)}[row.relation]
+    return over > NOISE * max(1.0, size)
 
 
 def _name_list(names: Sequence[str]) -> str:
@@ -685,7 +690,7 @@ def match_sentences(milp: IndexedModel, checks: Sequence[CheckRow]) -> dict[str,
         for check in reversed(checks)
         if check.sentence
         and check.relation in RELATIONS
-        and (form := scale_row(check.terms, RELATIONS[check.relation], check.rhs, 9)) is not None
+        and (form := scale_row(check.terms, RELATIONS[check.relation], check.rhs, DIGITS)) is not None
     }
-    forms = {row.name: scale_row(row.terms, row.relation, row.rhs, 9) for row in milp.row_records}
+    forms = {row.name: scale_row(row.terms, row.relation, row.rhs, DIGITS) for row in milp.row_records}
     return {name: sentence_of[form] for name, form in forms.items() if form in sentence_of}

@@ -4,6 +4,7 @@ import io
 import itertools
 import json
 import math
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
+from oragent._base.errors import ModellingError
 from oragent.formulate import rules as rules_module
 from oragent.formulate.command import verify_files
 from oragent.formulate.model_comparison import CheckRow
@@ -31,6 +33,7 @@ from oragent.modelling.data.features import ModelFeatures, QuadraticRow, Quadrat
 from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.model_records import Objective, Row, Variable
 from oragent.modelling.data.model_values import Relation, Sense, VariableKind
+from oragent.modelling.data.solution import Solution, SolveStatus
 
 INTEGER = VariableKind.INTEGER
 
@@ -579,3 +582,155 @@ def test_rows_with_a_choice_that_no_check_uses_are_not_called_added() -> None:
         "apart": RuleOutcome.HOLDS,
     }
     assert found["early"] is RuleOutcome.ADDED
+
+
+@pytest.mark.parametrize(
+    ("solution", "violation"),
+    [
+        (Solution(SolveStatus.INFEASIBLE), -math.inf), (Solution(SolveStatus.UNKNOWN), None), (Solution(SolveStatus.OPTIMAL, objective=-2.5), -2.5), (Solution(SolveStatus.OPTIMAL, objective=0.5), 0.5),
+        # Nearly the largest value is one without limit.
+        (Solution(SolveStatus.OPTIMAL, objective=1e7 - 0.001), math.inf), (Solution(SolveStatus.OPTIMAL, objective=1e7 - 0.1), 1e7 - 0.1),
+        # A violation that is not proven to be the largest is one if it is large.
+        (Solution(SolveStatus.FEASIBLE, objective=1.5), 1.5), (Solution(SolveStatus.FEASIBLE, objective=1.0), None), (Solution(SolveStatus.FEASIBLE, objective=-3.0), None), (None, None),
+    ],
+)  # fmt: skip
+def test_each_ending_of_a_search_has_its_violation(
+    monkeypatch: pytest.MonkeyPatch, solution: Solution | None, violation: float | None
+) -> None:
+    met: list[tuple[IndexedModel, float]] = []
+
+    def solve_model(milp: IndexedModel, limit_s: float) -> Solution:
+        met.append((milp, limit_s))
+        if solution is None:
+            raise ModellingError("another class")
+        return solution
+
+    monkeypatch.setattr(rules_module, "solve_model", solve_model)
+    taken = Row("violation of a rule 0", {"x": 1.0}, Relation.AT_MOST, 5.0)
+    side = rules_module._Side({"x": 2.0}, 3.0)
+    area = rules_module._Side({}, 4.0, (QuadraticTerm("x", "y", 1.0),))
+    found = rules_module._largest_violation(model((*ROWS, taken)), [side, area], time.monotonic() + 60)
+    assert found == violation
+    ((milp, seconds),) = met
+    assert seconds == rules_module.EACH_S
+    *_, row = milp.row_records
+    (product,) = milp.named_features.quadratic_rows
+    # Both are violated by the same amount, which is maximised between two bounds.
+    assert (dict(row.terms), row.relation, row.rhs) == ({"x": 2.0, "violation of a rule": -1.0}, Relation.AT_LEAST, 3.0)
+    assert (dict(product.terms), product.relation, product.rhs) == (
+        {"violation of a rule": -1.0},
+        Relation.AT_LEAST,
+        4.0,
+    )
+    column = milp.variable_records[-1]
+    assert (column.name, column.low, column.high, milp.sense) == ("violation of a rule", -1e7, 1e7, Sense.MAXIMIZE)
+    assert len({row.name for row in milp.row_records} | {product.name}) == len(ROWS) + 3
+    assert rules_module._largest_violation(model(ROWS), [side], time.monotonic() + 1) == violation
+    assert 0 < met[-1][1] <= 1
+    assert rules_module._largest_violation(model(ROWS), [side], time.monotonic() - 1) is None
+    assert len(met) == 2
+
+
+@pytest.mark.parametrize("scale", [1.0, 1000.0, -1000.0])
+@pytest.mark.parametrize(("size", "is_broken"), [(0.9e-5, False), (2e-5, True)])
+def test_a_violation_of_either_side_is_relative_to_the_size_of_its_limit(
+    scale: float, size: float, is_broken: bool
+) -> None:
+    """One side has a limit that is a little wider than that of the other."""
+    wider = scale + abs(scale) * size
+    variables = (Variable("x", -99 * abs(scale), 99 * abs(scale)), Variable("y", 0, 0))
+    terms = {"x": 1.0, "y": 1.0}
+    bounds = [row("least", {"x": 1.0}, ">=", -99 * abs(scale)), row("none", {"y": 1.0}, "=", 0.0)]
+    for model_limit, check_limit, outcome in ((wider, scale, RuleOutcome.MISSING), (scale, wider, RuleOutcome.ADDED)):
+        milp = IndexedModel.from_records(
+            variables, (Row("r", terms, Relation.AT_MOST, model_limit),), Objective({}), Sense.MAXIMIZE
+        )
+        rules = compare_rules(milp, [row("limit", terms, "<=", check_limit), *bounds], {"x", "y"}, 20.0)
+        found = {rule.name: rule for rule in rules if rule.outcome in (RuleOutcome.MISSING, RuleOutcome.ADDED)}
+        assert {name: rule.outcome for name, rule in found.items()} == (
+            {"limit" if outcome is RuleOutcome.MISSING else "r": outcome} if is_broken else {}
+        )
+        assert all(rule.amount == pytest.approx(abs(scale) * size, rel=1e-3) for rule in found.values())
+
+
+def test_each_rule_has_its_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    meant = tuple(replace(each, meaning=f"sentence of {each.name}") for each in ROWS)
+    products = CheckRow("whole area", {}, "integer", 0.0, "sentence of whole area", products={("x", "y"): 1.0})
+    checks = [*CHECKS[:5], products, row("other", {"x": 1, "y": 3}, "<=", 9), row("again", {"x": 1, "y": 4}, "<=", 9)]
+    added = (
+        *meant,
+        *(
+            Row(name, {"x": 5, "y": at}, Relation.AT_MOST, 9, f"sentence of {name}")
+            for at, name in enumerate(("a", "b", "c"))
+        ),
+    )
+    for limit, seconds in ((400, 20.0), (1, 20.0), (400, 0.0)):
+        monkeypatch.setattr(rules_module, "MAX_RULES", limit)
+        rules = compare_rules(model(added), checks, {"x", "y"}, seconds)
+        assert {rule.name: rule.sentence for rule in rules} == {rule.name: f"sentence of {rule.name}" for rule in rules}
+        found = {rule.name: rule.outcome for rule in rules}
+        assert found["whole area"] is RuleOutcome.NOT_COMPARED
+        assert found["other"] is (RuleOutcome.NOT_COMPARED if not seconds else RuleOutcome.MISSING)
+        assert found["again"] is (RuleOutcome.NOT_COMPARED if limit == 1 or not seconds else RuleOutcome.MISSING)
+        assert found["c"] is (RuleOutcome.NOT_COMPARED if limit == 1 or not seconds else RuleOutcome.ADDED)
+        assert [rule.name for rule in rules if rule.name == "hours"] == ["hours"]
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.integers(0, 9),
+    st.sampled_from([-2.0, -0.5, 0.5, 1.0, 1.5]),
+    st.sampled_from([-1.25, 0.0, 0.3, 2.0]),
+    st.sampled_from([INTEGER, VariableKind.CONTINUOUS]),
+)
+def test_the_distance_from_a_whole_number_is_that_of_enumeration(
+    quarters: int, size: float, rhs: float, kind: VariableKind
+) -> None:
+    """x is from 0 to some quarters; the check says that its multiple less a constant is whole."""
+    high = quarters / 4
+    milp = IndexedModel.from_records((Variable("x", 0, high, kind),), (), Objective({"x": 1.0}), Sense.MAXIMIZE)
+    points = np.arange(0, math.floor(high) + 1) if kind is INTEGER else np.linspace(0, high, 20 * quarters + 1)
+    values = size * points - rhs
+    # The distance grows up to a half, which is beyond or at a point of the grid.
+    worst = float(np.abs(values - np.round(values)).max())
+    (rule,) = compare_rules(milp, [row("whole", {"x": size}, "integer", rhs)], {"x"}, 20.0)
+    if worst < 1e-9:
+        assert (rule.outcome, rule.amount) == (RuleOutcome.HOLDS, None)
+    else:
+        assert rule.outcome is RuleOutcome.MISSING
+        assert rule.amount == pytest.approx(worst, abs=0.02 if kind is VariableKind.CONTINUOUS else 1e-6)
+
+
+def can_be_divided(matrix: np.ndarray) -> bool:
+    """Return True for at most two entries a column, and rows in two parts: two entries in one if their signs differ."""
+    if (np.count_nonzero(matrix, axis=0) > 2).any():
+        return False
+    for parts in itertools.product((0, 1), repeat=len(matrix)):
+        pairs = [np.flatnonzero(column) for column in matrix.T if np.count_nonzero(column) == 2]
+        columns = [column for column in matrix.T if np.count_nonzero(column) == 2]
+        if all(
+            (parts[a] == parts[b]) == (column[a] != column[b]) for (a, b), column in zip(pairs, columns, strict=True)
+        ):
+            return True
+    return False
+
+
+@given(
+    st.lists(st.lists(st.sampled_from([-1, 0, 0, 0, 1]), min_size=4, max_size=4), min_size=3, max_size=4),
+    st.sampled_from([None, 0, 2]),
+)
+def test_whole_vertices_are_claimed_by_the_condition_of_heller_and_tompkins(
+    matrix: list[list[int]], whole: int | None
+) -> None:
+    """Columns that are integer do not count."""
+    names = "abcd"
+    rows = tuple(
+        Row(f"r{at}", dict(zip(names, map(float, line), strict=True)), Relation.AT_MOST, 3.0)
+        for at, line in enumerate(matrix)
+    )
+    variables = tuple(
+        Variable(name, 0, 5, INTEGER if at == whole else VariableKind.CONTINUOUS) for at, name in enumerate(names)
+    )
+    milp = IndexedModel.from_records(variables, rows, Objective({"a": 1.0}), Sense.MAXIMIZE)
+    loose = np.array([[value for at, value in enumerate(line) if at != whole] for line in matrix])
+    assert has_whole_vertices(milp) is (can_be_divided(loose) or can_be_divided(loose.T))
