@@ -7,8 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oragent.formulate.native_scheduling import _add_machines, _scale_of, solve_with_cp_sat
-from oragent.modelling.data.features import FurtherObjective, Indicator, ModelFeatures, QuadraticTerm
+from oragent.formulate.native_scheduling import _add_machines, _read_order, _scale_of, solve_with_cp_sat
+from oragent.modelling.data.features import (
+    FurtherObjective,
+    Indicator,
+    ModelFeatures,
+    QuadraticRow,
+    QuadraticTerm,
+    SemiContinuous,
+    SoftRow,
+)
 from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.intervals import PlanInterval, TimeExpression
 from oragent.modelling.data.model_records import Objective, Row, Variable
@@ -220,3 +228,122 @@ def test_tasks_of_which_no_two_overlap_share_a_machine(rhs: int, names: tuple[st
     _add_machines(model, milp, columns)
     found = [constraint.no_overlap for constraint in model.proto.constraints if constraint.has_no_overlap()]
     assert [len(constraint.intervals) for constraint in found] == machines
+
+
+SOME = (1.0, 1.0, Relation.AT_MOST, 3)
+NATIVE = case_model([SOME], [SOME, SOME], (1.0, 1.0), Sense.MAXIMIZE, None)
+
+
+@pytest.mark.parametrize("part", ["semi-continuous", "soft row", "quadratic row", "quadratic objective"])
+def test_models_with_other_features_are_left_to_other_solvers(part: str) -> None:
+    product = (QuadraticTerm("x", "y", 1.0),)
+    features = {
+        "semi-continuous": replace(NATIVE.named_features, semi_continuous=(SemiContinuous("x"),)),
+        "soft row": replace(NATIVE.named_features, soft_rows=(SoftRow("r0", 5.0),)),
+        "quadratic row": replace(
+            NATIVE.named_features, quadratic_rows=(QuadraticRow("q", {}, product, Relation.AT_MOST, 4.0),)
+        ),
+        "quadratic objective": replace(NATIVE.named_features, quadratic=product),
+    }[part]
+    assert solve_with_cp_sat(NATIVE, (), 20.0) is not None
+    assert solve_with_cp_sat(NATIVE.with_records(features=features), (), 20.0) is None
+
+
+@pytest.mark.parametrize(
+    ("terms", "rhs", "is_whole"),
+    [
+        ({"x": 1.0, "y": 1.0}, 3.0, True),
+        ({"x": -1.0, "y": 1.0}, 3.0, True),
+        ({"x": 2.0, "y": 1.0}, 3.0, False),
+        ({"x": 1.0, "y": 2.0}, 3.0, True),
+        ({"x": 1.0, "y": 1.0}, 2.5, False),
+    ],
+)
+def test_a_continuous_column_is_whole_if_rows_only_add_and_subtract_it(
+    terms: dict[str, float], rhs: float, is_whole: bool
+) -> None:
+    rows = (*NATIVE.row_records, Row("more", terms, Relation.AT_MOST, rhs))
+    milp = NATIVE.with_records(variables=(Variable("x", 0, 3), *NATIVE.variable_records[1:]), rows=rows)
+    assert (solve_with_cp_sat(milp, ("x",), 20.0) is not None) is is_whole
+    assert solve_with_cp_sat(milp, (), 20.0) is None
+
+
+@pytest.mark.parametrize(("sense", "value"), [(Sense.MAXIMIZE, 2.0), (Sense.MINIMIZE, 1.0)])
+def test_bounds_between_whole_numbers_are_narrowed(sense: Sense, value: float) -> None:
+    milp = NATIVE.with_records(
+        variables=(Variable("x", 0.5, 2.5, INTEGER), *NATIVE.variable_records[1:]),
+        objective=Objective({"x": 1.0}),
+        sense=sense,
+    )
+    solution = solve_with_cp_sat(milp, (), 20.0)
+    assert solution is not None
+    assert (solution.status, solution.objective, solution.solver) == (SolveStatus.OPTIMAL, value, "CP-SAT")
+
+
+def test_a_column_without_a_lower_bound_may_be_below_0() -> None:
+    variables = (Variable("x", -INFINITY, 3), *NATIVE.variable_records[1:])
+    row = Row("least", {"x": 1.0}, Relation.AT_LEAST, -2000.0)
+    milp = NATIVE.with_records(
+        variables=variables, rows=(*NATIVE.row_records, row), objective=Objective({"x": 1.0}), sense=Sense.MINIMIZE
+    )
+    solution = solve_with_cp_sat(milp, (), 20.0)
+    assert solution is not None
+    assert solution.objective == -2000.0
+    # Without the row, a better point may lie beyond the bound that was added.
+    assert solve_with_cp_sat(milp.with_records(rows=NATIVE.row_records), (), 20.0) is None
+
+
+def test_a_model_without_an_objective_has_any_plan() -> None:
+    solution = solve_with_cp_sat(NATIVE.with_records(objective=Objective({}, 7.0)), (), 20.0)
+    assert solution is not None
+    assert (solution.status, solution.objective) == (SolveStatus.OPTIMAL, 7.0)
+    thirds = NATIVE.with_records(objective=Objective({"x": 1 / 3}))
+    assert solve_with_cp_sat(thirds, (), 20.0) is None
+
+
+def test_a_task_without_a_duration_takes_the_machine_for_a_moment() -> None:
+    """It is at 2, and the other task of four hours cannot be around it."""
+    variables = (Variable("a", 2, 2, INTEGER), Variable("b", 0, 9, INTEGER))
+    milp = IndexedModel.from_records(variables, (), Objective({"b": 1.0}), Sense.MINIMIZE)
+    solution = solve_with_cp_sat(milp, (), 20.0, intervals=[task("a", 0.0), task("b", 4.0)])
+    assert solution is not None
+    assert solution.objective == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "begin"),
+    [
+        ({}, 4.0), ({"is_exclusive": False}, 0.0), ({"lane": "mill"}, 0.0), ({"end": TimeExpression({"a": 1.0}, 3.5)}, 0.0), ({"end": TimeExpression({"b": 1.0}, 4.0)}, 0.0),
+        ({"start": TimeExpression({"a": 1.0}, 1.0)}, 4.0), ({"conditions": {"on": 1.0, "off": 1.0}}, 0.0), ({"start": TimeExpression({"a": 2.0}), "end": TimeExpression({"a": 2.0}, 5.0)}, 5.0),
+    ],
+)  # fmt: skip
+def test_only_tasks_with_fixed_whole_times_are_intervals(change: dict, begin: float) -> None:
+    """Task a is from 0 to 4, so that task b of two hours follows it where both are on one machine."""
+    variables = (
+        Variable("a", 0, 0, INTEGER),
+        Variable("b", 0, 9, INTEGER),
+        Variable("on", 1, 1, INTEGER),
+        Variable("off", 1, 1, INTEGER),
+    )
+    milp = IndexedModel.from_records(variables, (), Objective({"b": 1.0}), Sense.MINIMIZE)
+    first = replace(task("a", 4.0), **change)
+    solution = solve_with_cp_sat(milp, (), 20.0, intervals=[first, task("b", 2.0)])
+    assert solution is not None
+    assert solution.objective == begin
+
+
+@pytest.mark.parametrize(
+    ("terms", "relation", "rhs", "order"),
+    [
+        ({"a": 1.0, "b": -1.0}, Relation.AT_MOST, -3.0, ("a", "b", 3)), ({"b": 1.0, "a": -1.0}, Relation.AT_LEAST, 3.0, ("a", "b", 3)), ({"a": 1.0, "b": -1.0}, Relation.AT_MOST, 0.0, ("a", "b", 0)),
+        ({"a": 1.0, "b": -1.0}, Relation.AT_MOST, 3.0, None), ({"a": 1.0, "b": -1.0}, Relation.AT_MOST, -2.5, None), ({"a": 1.0, "b": -1.0}, Relation.EQUAL, -3.0, None),
+        ({"a": 1.0, "b": 1.0}, Relation.AT_MOST, -3.0, None), ({"a": 1.0, "b": -2.0}, Relation.AT_MOST, -3.0, None), ({"a": 1.0}, Relation.AT_MOST, -3.0, None),
+    ],
+)  # fmt: skip
+def test_an_order_of_two_tasks_is_read_from_its_row(
+    terms: dict[str, float], relation: Relation, rhs: float, order: tuple | None
+) -> None:
+    part = Indicator("c", "s", True, terms, relation, rhs)
+    assert _read_order([part]) == order
+    assert _read_order([part, part]) is None
+    assert _read_order([]) is None
