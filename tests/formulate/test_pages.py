@@ -26,7 +26,7 @@ from oragent.modelling.files.solution_json import solution_dict
 from tests.formulate.results import BAKERY, ROWS, STORY, checks_of, result_of
 
 
-def fill(monkeypatch: pytest.MonkeyPatch, result: FormulationResult) -> dict[str, Any]:
+def fill(monkeypatch: pytest.MonkeyPatch, result: FormulationResult, text: str = STORY) -> dict[str, Any]:
     """Return what the template gets."""
     filled: dict[str, Any] = {}
 
@@ -36,7 +36,7 @@ def fill(monkeypatch: pytest.MonkeyPatch, result: FormulationResult) -> dict[str
 
     environment = SimpleNamespace(get_template=lambda name: SimpleNamespace(render=render))
     monkeypatch.setattr(pages, "make_environment", lambda folder: environment)
-    request = FormulationRequest(ProblemText("bakery", STORY, notes=("a note",)), choose_options("default"))
+    request = FormulationRequest(ProblemText("bakery", text, notes=("a note",)), choose_options("default"))
     assert render_page(request, price_result(result)) == "page"
     return filled
 
@@ -156,3 +156,26 @@ def test_a_result_in_a_folder_has_its_solution(monkeypatch: pytest.MonkeyPatch) 
     filled = fill(monkeypatch, result_of(BAKERY, solution=solution_dict(solution)))
     assert filled["solution"].bound == 45.0
     assert filled["verdict"].verdict == result_of(BAKERY).judgement.verdict
+
+
+def test_long_texts_of_a_page_are_cut_and_the_rest_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    pool = (PoolEntry("program", "a line\n" * 63, time=1.0),)
+    source = "".join(f"line {at}\n" for at in range(300))
+    attempts = ({"number": 0, "source": "before\n"}, {"number": 1, "source": source})
+    filled = fill(monkeypatch, result_of(BAKERY, pool=pool, attempts=attempts), "a line\n" * 2003)
+    assert (filled["left"], str(filled["problem"]).count("a line")) == (3, 2000)
+    assert filled["pool"][0][1].count("a line") == 60
+    assert len(filled["changes"][1][1]) == 200
+
+
+@pytest.mark.parametrize("count", [199, 200, 201])
+def test_a_sentence_of_two_hundred_words_is_marked(count: int) -> None:
+    text = " ".join(f"w{at}" for at in range(count))
+    assert ("<mark>" in mark_sentences(text, [text])) is (count <= 200)
+
+
+def test_a_page_has_at_most_four_hundred_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = tuple(Row(f"r{at}", {"x": 1.0}, Relation.AT_MOST, 9.0 + at) for at in range(402))
+    milp = IndexedModel.from_records((Variable("x"),), rows, Objective({"x": 1.0}), Sense.MAXIMIZE)
+    filled = fill(monkeypatch, result_of(milp))
+    assert (len(filled["rows"]), filled["most"], filled["mathematics"]) == (400, 400, None)

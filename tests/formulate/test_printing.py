@@ -23,6 +23,7 @@ from oragent.formulate.printing import (
     MAX_QUESTION_LINES,
     MAX_REASON_LINES,
     MAX_RULE_LINES,
+    describe_aims,
     describe_alternative,
     describe_differences,
     describe_effect,
@@ -439,3 +440,67 @@ def test_only_a_disputed_plan_says_that_the_text_has_two_readings(disputed: bool
     checks = checks_of(CheckStatus.FAILED, FINDING) if disputed else checks_of(CheckStatus.PASSED)
     line = headline(price_result(result_of(BAKERY, checks=checks, disputes=(dispute,) if disputed else ())))
     assert ("differently" in line) is disputed
+
+
+def longest(text: str, letter: str) -> int:
+    """Return the length of the longest run of a letter, with the sign that it is cut."""
+    return max((len(run) for run in re.findall(f"{letter}+…?", text)), default=0)
+
+
+LONG = 999
+
+
+def test_words_of_others_are_cut_in_each_sentence() -> None:
+    """The limit of each part, by a letter that stands for it."""
+    unit, name, sentence = "u" * LONG, "n" * LONG, "s" * LONG
+    aims = (Aim(name, Sense.MAXIMIZE, 1.0, unit), Aim(name, Sense.MINIMIZE, 2.0))
+    first, second = describe_aims(aims)
+    assert (longest(first, "u"), longest(second, "n")) == (40, 60)
+    effect = LimitEffect(name, sentence, 1, (12.0,), "<=", {1: 0.18})
+    assert longest(describe_effect(effect, aims), "u") == 40
+    assert longest(describe_effect(effect, aims), "s") == 160
+    assert longest(describe_effect(replace(effect, aim=1), aims), "n") == 60
+    assert longest(describe_effect(replace(effect, sentence=""), ()), "n") == 160
+    shortage = describe_shortage(Shortage(name, sentence, ">=", 5.0, 3.0))
+    assert (longest(shortage, "s"), longest(shortage, "n")) == (160, 60)
+    solution = Solution(SolveStatus.OPTIMAL, objective=1.0, values={name: 1.0})
+    assert longest(describe_alternative({name: 2.0}, solution), "n") == 60
+    request = FormulationRequest(ProblemText("bakery", STORY), choose_options("default"))
+    rerun = Rerun(Path("folder"), request, price_result(result_of(BAKERY)), result_of(BAKERY), {name: (1.0, 2.0)})
+    assert longest(rerun_lines(rerun)[1], "n") == 60
+
+
+def test_words_of_others_are_cut_in_each_line() -> None:
+    rules = (asdict(RuleComparison("r" * LONG, RuleOutcome.MISSING, 2.5, "s" * LONG)),)
+    result = result_of(
+        BAKERY,
+        checks=checks_of(CheckStatus.PASSED, note="k" * LONG) | {"rules": rules},
+        readings=(reading(1, sentence="a" * LONG, used="b" * LONG, other="c" * LONG),),
+        unmodelled=(("d" * LONG, "e" * LONG),),
+        pool=(PoolEntry("review", "", ["f" * LONG]),),
+        metamorphic=({"property": "p", "datum": "d", "note": "g" * LONG, "holds": None},),
+        attempts=(attempt(0, message="h" * LONG, checks=asdict_of(replace(finding(1), text="i" * LONG))), attempt(1)),
+    )
+    lines = shown(price_result(result), 2000)
+
+    def widest(start: str, letter: str) -> int:
+        return max(longest(line, letter) for line in lines if line.startswith(start))
+
+    limits = {
+        ("two readings of", "a"): 120, ("  b", "b"): 120, ("  b", "c"): 120, ("not in the model", "d"): 120, ("not in the model", "e"): 80, ("odd", "f"): 200,
+        ("changed data", "g"): 200, ("program 1", "h"): 200, ("  i", "i"): 600, ("checks", "k"): 200, ("rule r", "r"): 60, ("rule r", "s"): 120,
+    }  # fmt: skip
+    assert {place: widest(*place) for place in limits} == limits
+
+
+def test_names_of_kinds_and_limits_are_cut() -> None:
+    first, second = "p" * 60, "q" * 60
+    rows = (Row("m" * 60, {first: 1.0, second: 1.0}, Relation.AT_MOST, 5.0),)
+    milp = IndexedModel.from_records(
+        (Variable(first, 0, 3), Variable(second)), rows, Objective({first: 3.0, second: 2.0}), Sense.MAXIMIZE
+    )
+    lines = shown(price_result(result_of(milp)), 2000)
+    (parts,) = (line for line in lines if line.startswith("objective by kind"))
+    assert (longest(parts, "p"), longest(parts, "q")) == (40, 40)
+    (used,) = (line for line in lines if line.startswith("used of"))
+    assert longest(used, "m") == 40

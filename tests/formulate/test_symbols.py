@@ -4,13 +4,16 @@ import builtins
 import itertools
 import json
 import operator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oragent.formulate.symbols import Quadratic, as_symbols, check_numbers
+from oragent.formulate import symbols
+from oragent.formulate.model_comparison import CheckRow, add_derived, overlap_choices
+from oragent.formulate.symbols import Quadratic, as_symbols, check_numbers, check_symbols
 
 figures = st.integers(-50, 50).map(float)
 
@@ -125,3 +128,85 @@ def test_a_check_without_a_right_side_has_0_there(item: Any, left_side: float, r
 def test_a_check_of_another_form_is_refused(item: Any) -> None:
     with pytest.raises(TypeError):
         read_entry(item)
+
+
+def run_both(checker: Callable, point: dict[str, float]) -> tuple[list[list], list[CheckRow]]:
+    """Return the entries of a checker for numbers, and its rows for symbols."""
+    python = {name: getattr(builtins, name) for name in ("max", "min", "abs")}
+    columns = {name: name for name in point}
+    try:
+        entries = json.loads(check_numbers(checker, point, {}))
+        rows = [CheckRow.from_entry(entry) for entry in json.loads(check_symbols(checker, point, columns, {}))]
+    finally:
+        vars(builtins).update(python)
+        vars(builtins).pop("piecewise", None)
+    return entries, rows
+
+
+@given(x=st.integers(-6, 6), y=st.integers(-6, 6), a=st.integers(-3, 3), b=st.integers(-3, 3))
+def test_functions_of_symbols_have_the_values_of_those_of_numbers(x: int, y: int, a: int, b: int) -> None:
+    points = [(4, 11), (-2.0, 5), (0, 5)]
+
+    def checker(values: dict[str, Any], data: dict) -> Iterator[tuple]:
+        u, v = values["x"], values["y"]
+        most = max(u, a * v, b) - min([u, v + a]) + abs(u - b * v)
+        yield "row", most + piecewise(u + v, points), "<=", a * u + 4, "a sentence"  # type: ignore[name-defined]  # noqa: F821
+        yield "plain", max(a, b) + min(a, b) + abs(a) + max([], default=7) + piecewise(a, points), ">=", 0, ""  # type: ignore[name-defined]  # noqa: F821
+        yield "area", u * v - 2 * u * u + 3, "=", v * u + b, ""
+        yield "whole", u + 2, "integer", None, ""
+        yield "worth", most, "maximize", None, ""
+
+    point = {"x": float(x), "y": float(y)}
+    entries, rows = run_both(checker, point)
+    values = add_derived(point, rows)
+    found = {row.name: row for row in rows}
+    for name, left_side, relation, right, sentence in entries:
+        row = found[name]
+        assert (row.relation, row.sentence) == (relation, sentence)
+        assert row.value_at(values) == pytest.approx(left_side - right)
+    # Definitions come before the rows that use them.
+    assert [row.relation for row in rows[:4]] == ["largest", "largest", "largest", "pieces"]
+
+
+@given(x=st.integers(0, 5), y=st.integers(0, 5), on=st.integers(0, 1))
+def test_cases_and_tasks_of_symbols_hold_where_those_of_numbers_do(x: int, y: int, on: int) -> None:
+    def checker(values: dict[str, Any], data: dict) -> Iterator[tuple]:
+        u, v = values["x"], values["y"]
+        yield "either", [(u, "<=", v - 2), [(u, ">=", 3), (v, "=", 4)]], "any", None, "one of two"
+        yield "machine", [(u, 2), (v, 3, values["on"]), (9, u)], "no overlap", None, "one at a time"
+
+    point = {"x": float(x), "y": float(y), "on": float(on)}
+    (either, machine), (cases, tasks) = run_both(checker, point)
+    holds = {"<=": lambda over: over <= 0, ">=": lambda over: over >= 0, "=": lambda over: over == 0}
+    truth = x <= y - 2 or (x >= 3 and y == 4)
+    assert holds[either[2]](either[1] - either[3]) is truth
+    assert any(all(holds[row.relation](row.value_at(point)) for row in case) for case in cases.cases) is truth
+    assert (cases.sentence, tasks.sentence) == ("one of two", "one at a time")
+    assert holds[machine[2]](machine[1]) is all(
+        any(row.value_at(point) <= 0 for (row,) in choice.cases) for choice in overlap_choices(tasks)
+    )
+
+
+@pytest.mark.parametrize("points", [[], [(1, 2)], [(1, 2), (1, 3)], [(1, 2), (2, 3), (1, 5)]])
+def test_a_function_needs_two_points_at_different_places(points: list[tuple[int, int]]) -> None:
+    def checker(values: dict[str, Any], data: dict) -> Iterator[tuple]:
+        yield "row", piecewise(values["x"], points), "<=", 4, ""  # type: ignore[name-defined]  # noqa: F821
+
+    with pytest.raises(ValueError):  # noqa: PT011
+        run_both(checker, {"x": 1.0})
+
+
+def test_a_checker_has_at_most_so_many_entries(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(symbols, "MAX_ENTRIES", 3)
+    for count in (0, 3, 4):
+
+        def checker(values: dict[str, Any], data: dict, count: int = count) -> list[tuple]:
+            return [(f"row {at}", values["x"], "<=", 4, "") for at in range(count)]
+
+        if count <= 3:
+            entries, rows = run_both(checker, {"x": 1.0})
+            assert len(entries) == len(rows) == count
+        else:
+            with pytest.raises(ValueError):  # noqa: PT011
+                run_both(checker, {"x": 1.0})
+    assert run_both(lambda values, data: None, {"x": 1.0}) == ([], [])
