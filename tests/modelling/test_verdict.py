@@ -31,8 +31,9 @@ def test_a_preset_draws_its_line(preset: str, value: float, reference: float, sa
 
 @pytest.mark.parametrize("value", [None, math.nan, math.inf, -math.inf])
 def test_what_is_no_figure_is_never_right(value: float | None) -> None:
-    assert not any(tolerance.accepts(value, 0) for tolerance in TOLERANCES.values())
-    assert not TOLERANCES["strict"].accepts(0, math.inf)
+    assert [tolerance.accepts(value, 0) for tolerance in TOLERANCES.values()] == [False] * len(TOLERANCES)
+    assert TOLERANCES["strict"].accepts(0, math.inf) is False
+    assert TOLERANCES["strict"].accepts(0, math.nan) is False
 
 
 def test_the_ormind_preset_is_isclose() -> None:

@@ -249,9 +249,8 @@ def _read_set(entry: object) -> IndexSet:
 
 
 def _is_product(family: Family, sizes: Sequence[int]) -> bool:
-    if len(family) != int(np.prod(sizes, dtype=np.int64)):
-        return False
-    return bool(np.array_equal(family.keys, product_keys(sizes)))
+    is_as_large = len(family) == np.prod(sizes, dtype=np.int64)
+    return bool(is_as_large) and np.array_equal(family.keys, product_keys(sizes))
 
 
 def _family_dict(model: IndexedModel, family: Family) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from oragent.modelling.data.arrays import Arrays, Vector
 from oragent.modelling.data.model_values import Sense
+from oragent.modelling.data.tolerances import scales_of
 from oragent.modelling.solving.array_solving import NOISE
 from oragent.modelling.solving.highs import as_highs_model, quiet_engine, run_engine
 
@@ -25,6 +26,8 @@ AT_LIMIT = 2e-7
 # Relative difference below which the duals of both sides are equal. Smaller prices count as 0.
 SAME = 1e-6
 PRICED = 1e-7
+# Seed of the weights with which duals are compared.
+SEED = 0
 
 _STATUS = highspy.HighsModelStatus
 
@@ -118,15 +121,13 @@ class OptimalFace:
         if duals is None or engine is None:
             return None
         # Optimal duals are convex, so those near one of them suffice. Their sums are finite.
-        near, own, count = np.maximum(1.0, np.abs(duals)), self._sign * duals, len(duals)
+        near, own, count = scales_of(duals), self._sign * duals, len(duals)
         low, high, every = self._dual_arrays.low, self._dual_arrays.high, np.arange(count, dtype=np.int32)
-        sizes = np.concatenate([near, np.maximum(1.0, near @ abs(matrix))])
-        differs, rng, is_settled = np.zeros(len(sizes), dtype=bool), np.random.default_rng(0), False
+        sizes = np.concatenate([near, scales_of(near @ abs(matrix))])
+        differs, rng, is_settled = np.zeros(len(sizes), dtype=bool), np.random.default_rng(SEED), False
         engine.changeColsBounds(count, every, np.maximum(low, own - near), np.minimum(high, own + near))
         while not is_settled:
-            weights = np.where(
-                differs, 0.0, rng.choice([-1, 1], len(sizes)) * rng.uniform(0.5, 1.5, len(sizes)) / sizes
-            )
+            weights = np.where(differs, 0.0, rng.normal(size=len(sizes)) / sizes)
             ends = _optimise(engine, dict(enumerate(weights[:count] - matrix @ weights[count:])))
             if ends is None or ends.duals_less is None or ends.duals_more is None:
                 break
@@ -221,7 +222,7 @@ def optimal_points(arrays: Arrays, duals: Vector) -> Arrays:
 
 
 def _at_limits(values: Vector, low: Vector, high: Vector) -> tuple[np.ndarray, np.ndarray]:
-    near = AT_LIMIT * np.maximum(1.0, np.abs(values))
+    near = AT_LIMIT * scales_of(values)
     return values - low <= near, high - values <= near
 
 
