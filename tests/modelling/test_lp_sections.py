@@ -346,7 +346,7 @@ WRONG = [
         ["[ x ^ 2 ]", "+ [ x ^ 3 ]", "+ [ x ]", "+ [ x * 3 ]", "+ [ x * y", "+ [ x ^ 2 ] / 0"],
     ),
     ("min\n x\nst\n i: {}\nend\n", "b = 1 -> x <= 4", [
-        "b = 1 -> x", "b = c -> x <= 4", "b = 2 -> x <= 4", "3 = 1 -> x <= 4",
+        "b = 1 -> x", "b = 1 -> [ x ^ 2 ] <= 4", "b = 1 -> x + [ y * x ] <= 4", "b = c -> x <= 4", "b = 2 -> x <= 4", "3 = 1 -> x <= 4",
     ]),
     ("min\n x\nst\n c: x <= 4\nbounds\n {}\nend\n", "x <= 3", ["x 3", "3 x", "3 <= 4", "<= x", "3 <= x <= 1"]),
     ("min\n x\nst\n c: x <= 4\ngen\n {}\nend\n", "x", ["3"]),
@@ -404,3 +404,30 @@ def test_a_whole_variable_named_pwl_before_another_section() -> None:
         ("y", 0, False),
         ("pwl", 0, True),
     ]
+
+
+def test_parts_without_names_have_names_of_their_own() -> None:
+    more = (
+        "bounds\n x <= 3\n y <= 4\nGeneral Constraints\n u = MAX ( x , y )\n v = ABS ( x )\n GC2: w = ABS ( y )\n"
+        " s = MIN ( x , y )\nPWL\n p = x 1 (0,1) (3,3) 1\n q = y 1 (0,1) (4,3) 1\nSOS\n S1 :: x:1 y:2\n S2 :: x:2 y:1\n"
+    )
+    rows = "c: x + y <= 4\n b = 1 -> x <= 2\n b = 0 -> y <= 3\n x >= 0\n d = 1 -> x >= 1\n"
+    model = read(rows, more=more)
+    features = model.named_features
+    assert [part.output for part in features.extremes] == ["u", "s"]
+    assert [part.output for part in features.absolutes] == ["v", "w"]
+    assert [part.output for part in features.piecewise] == ["p", "q"]
+    assert [part.kind for part in features.ordered_sets] == [1, 2]
+    assert [(part.binary, part.rhs) for part in features.indicators] == [("b", 2), ("b", 3), ("d", 1)]
+    names = [part.name for part in features.parts]
+    assert len(set(names)) == len(names) == 11
+    assert {"GC2", "SOS0", "SOS1"} <= set(names)
+    assert len(model.row_records) == 2
+
+
+def test_a_variable_named_pwl_before_a_section_of_bounds() -> None:
+    model = read("c: x + pwl <= 4", more="gen\n x\n pwl\nbounds\n x <= 3\n pwl <= 2\n")
+    assert [(v.name, v.high, v.is_integer) for v in model.variable_records] == [
+        ("x", 3, True), ("y", INF, False), ("pwl", 2, True),
+    ]  # fmt: skip
+    assert not features_of(model)

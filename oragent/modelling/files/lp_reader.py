@@ -99,6 +99,8 @@ class _LpReader:
         self.high: dict[str, float] = {}
         self.integer, self.binary = set[str](), set[str]()
         self.row_names: set[str] = set()
+        # Names of other parts than rows and objectives.
+        self.part_names: set[str] = set()
         # Name, terms and limits of each linear row.
         self.rows: list[tuple[str, dict[str, float], float, float]] = []
         self.sense = Sense.MINIMIZE
@@ -242,6 +244,10 @@ class _LpReader:
             return sign * math.inf
         raise self._error(token, "a number")
 
+    def _part_name(self, default: str) -> str:
+        """Read the name of a part, or return an unused name for one without."""
+        return free_name(self._label() or default, self.part_names)
+
     def _label(self) -> str:
         """Read a name and a colon, if they are next."""
         if self._peek().kind == "name" and self._peek(1).text == ":":
@@ -352,9 +358,13 @@ class _LpReader:
             binary = self._variable(self._take())
             self.at += 3
             self.binary.add(binary)
+            start = self._peek()
             expression, relation = self._expression(), self._relation()
+            if expression.quadratic:
+                raise self._error(start, "a linear row after a condition")
             rhs = self._number() - expression.constant
             active = condition[2] == "1"
+            name = free_name(free_name(name, self.row_names), self.part_names)
             self.parts["indicators"].append(Indicator(name, binary, active, expression.terms, relation, rhs))
             return
         expression, first = self._expression(), self._relation()
@@ -426,7 +436,7 @@ class _LpReader:
             self.integer.add(name)
 
     def _read_set(self, word: str) -> None:
-        name = self._label() or f"SOS{len(self.parts['ordered_sets'])}"
+        name = self._part_name(f"SOS{len(self.parts['ordered_sets'])}")
         kind = 2 if word == "sos2" else 1
         if re.fullmatch(r"[sS][12]", self._peek().text) and self._peek(1).text == "::":
             kind = int(self._take().text[1])
@@ -443,7 +453,7 @@ class _LpReader:
         self.parts["ordered_sets"].append(OrderedSet(name, kind, members))
 
     def _read_general(self) -> None:
-        name = self._label() or f"GC{self.at}"
+        name = self._part_name(f"GC{len(self.part_names)}")
         output = self._variable(self._take())
         self._expect("=")
         token = self._take()
@@ -481,7 +491,7 @@ class _LpReader:
 
     def _read_slopes(self) -> None:
         """Read a function of CPLEX: the slope before its points, the points, and the slope after them."""
-        name = self._label() or f"PWL{self.at}"
+        name = self._part_name(f"PWL{len(self.part_names)}")
         output = self._variable(self._take())
         self._expect("=")
         column, before = self._variable(self._take()), self._number()
