@@ -1,0 +1,196 @@
+"""What HiGHS is given: options, starts, rows and quadratic terms; and what is done with doubtful answers."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import highspy
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oragent.modelling.data.arrays import Arrays, Sparse
+from oragent.modelling.data.features import ModelFeatures, QuadraticTerm, SemiContinuous
+from oragent.modelling.data.model_values import Sense
+from oragent.modelling.solving import highs
+from oragent.modelling.solving.back_ends.protocol import Limit, SolverOptions, SolverStatus
+from oragent.modelling.solving.highs import JUMP, as_highs, as_highs_model, quiet_engine, run_highs
+
+INF = np.inf
+STATUS = highspy.HighsModelStatus
+
+
+def arrays(count: int = 2, **parts: Any) -> Arrays:
+    """Whole variables from 0 to 3 whose sum is at most 2.5 for each."""
+    fields = {
+        "sense": Sense.MAXIMIZE, "cost": np.arange(1.0, count + 1), "constant": 7.0, "low": np.zeros(count),
+        "high": np.full(count, 3.0), "integer": np.ones(count, dtype=bool), "matrix": Sparse.from_dense(np.ones((1, count))),
+        "row_low": np.array([-INF]), "row_high": np.array([2.5 * count]),
+    }  # fmt: skip
+    return Arrays(**fields | parts)
+
+
+class Spy:
+    """A solver that records options, starts and runs, and may report other figures."""
+
+    def __init__(self, nodes: int | None = None, point: int | None = None, status: Any = None) -> None:
+        self.engine = quiet_engine()
+        self.options: list[dict[str, object]] = [{}]
+        self.starts: list[list[float]] = []
+        self.clears = 0
+        self.claimed = {"mip_node_count": nodes, "primal_solution_status": point}
+        self.status = status
+
+    def setOptionValue(self, name: str, value: object) -> Any:  # the name of HiGHS
+        self.options[-1][name] = value
+        return self.engine.setOptionValue(name, value)
+
+    def setSolution(self, count: int, places: np.ndarray, values: np.ndarray) -> Any:  # the name of HiGHS
+        assert places.tolist() == list(range(count))
+        self.starts.append(list(values))
+        return self.engine.setSolution(count, places, values)
+
+    def run(self) -> Any:
+        self.options.append({})
+        return self.engine.run()
+
+    def clearSolver(self) -> Any:  # the name of HiGHS
+        self.clears += 1
+        return self.engine.clearSolver()
+
+    def getInfo(self) -> Any:  # the name of HiGHS
+        info = self.engine.getInfo()
+        names = (
+            "mip_node_count",
+            "primal_solution_status",
+            "mip_dual_bound",
+            "simplex_iteration_count",
+            "ipm_iteration_count",
+        )
+        told = {name: getattr(info, name) for name in names}
+        return SimpleNamespace(**told | {name: value for name, value in self.claimed.items() if value is not None})
+
+    def getModelStatus(self) -> Any:  # the name of HiGHS
+        return self.engine.getModelStatus() if self.status is None else self.status
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.engine, name)
+
+
+def watch(monkeypatch: pytest.MonkeyPatch, spy: Spy) -> Spy:
+    monkeypatch.setattr(highs, "quiet_engine", lambda: spy)
+    return spy
+
+
+@pytest.mark.parametrize(
+    ("count", "nodes", "jump", "limit"),
+    [
+        (2, None, False, 1000), (2, 7, False, 7), (2, 5000, False, 1000), (100, None, False, 1000), (101, None, True, None),
+        (101, 7, True, 7), (101, 5000, True, 5000),
+    ],
+)  # fmt: skip
+def test_small_models_begin_without_the_jump_and_with_few_nodes(
+    count: int, nodes: int | None, jump: bool, limit: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spy = watch(monkeypatch, Spy())
+    options = SolverOptions(seconds=40.0, gap=0.25, nodes=nodes, iterations=10**6, seed=3)
+    assert run_highs(arrays(count), options).status is SolverStatus.OPTIMAL
+    given_options = spy.options[0]
+    assert given_options.pop("mip_max_nodes", None) == limit
+    assert given_options == {
+        JUMP: jump, "mip_rel_gap": 0.25, "mip_abs_gap": 0.0, "random_seed": 3, "time_limit": 40.0,
+        **dict.fromkeys(("simplex_iteration_limit", "ipm_iteration_limit", "qp_iteration_limit"), 10**6),
+    }  # fmt: skip
+    assert spy.options[1:] == [{}]
+    spy = watch(monkeypatch, Spy())
+    run_highs(arrays(), SolverOptions())
+    assert not {"time_limit", "simplex_iteration_limit", "threads"} & spy.options[0].keys()
+
+
+@pytest.mark.parametrize(
+    ("count", "done", "nodes", "again"),
+    [
+        (2, 999, None, None), (2, 1000, None, highspy.kHighsIInf), (2, 1000, 1500, 1500), (2, 1000, 0, 0), (101, 5000, None, None),
+    ],
+)  # fmt: skip
+def test_a_small_model_that_needs_many_nodes_is_restarted_with_the_jump(
+    count: int, done: int, nodes: int | None, again: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spy = watch(monkeypatch, Spy(nodes=done))
+    result = run_highs(arrays(count), SolverOptions(nodes=nodes))
+    assert spy.options[1:] == ([{}] if again is None else [{JUMP: True, "mip_max_nodes": again}, {}])
+    assert result.work["nodes"] == done
+
+
+def test_a_point_that_the_solver_itself_doubts_is_computed_without_presolve(monkeypatch: pytest.MonkeyPatch) -> None:
+    for spy, is_repeated in ((Spy(), False), (Spy(point=1), True), (Spy(status=STATUS.kSolveError), True)):
+        result = run_highs(arrays(), SolverOptions()) if watch(monkeypatch, spy) else None
+        assert spy.options[1:] == ([{"presolve": "off"}, {}] if is_repeated else [{}])
+        assert (result.values is None) == (spy.claimed["primal_solution_status"] == 1)
+    stopped = watch(monkeypatch, Spy(point=1, status=STATUS.kTimeLimit))
+    result = run_highs(arrays(), SolverOptions())
+    assert (stopped.options[1:], result.status, result.limit) == ([{}], SolverStatus.STOPPED, Limit.TIME)
+
+
+def test_a_start_is_given_and_a_worse_answer_is_computed_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    spy = watch(monkeypatch, Spy())
+    run_highs(arrays(), SolverOptions(), np.array([1.0, 2.0]))
+    assert (spy.starts, spy.clears) == ([[1.0, 2.0]], 0)
+    point = SimpleNamespace(col_value=[1.0, 2.0])
+    for status, nodes, bound, gap, expected in (
+        (STATUS.kOptimal, 0, 12.0, 0.0, False), (STATUS.kOptimal, 0, 13.0, 0.0, True), (STATUS.kOptimal, -1, 13.0, 0.0, False),
+        (STATUS.kTimeLimit, 0, 13.0, 0.0, False), (STATUS.kOptimal, 0, 13.0, 0.09, False), (STATUS.kOptimal, 5, 11.0, 0.0, True),
+        (STATUS.kOptimal, 0, 12.0 + 11e-6, 0.0, False), (STATUS.kOptimal, 0, 12.0 + 13e-6, 0.0, True),
+    ):  # fmt: skip
+        info = SimpleNamespace(mip_node_count=nodes, mip_dual_bound=bound)
+        solver = SimpleNamespace(
+            getInfo=lambda info=info: info, getModelStatus=lambda status=status: status, getSolution=lambda: point
+        )
+        assert highs._contradicts_bound(solver, arrays(), gap) is expected
+
+
+def test_a_model_has_all_of_its_figures() -> None:
+    part = arrays(
+        3, low=np.array([0.0, 1.0, 2.0]), integer=np.array([False, True, False]),
+        matrix=Sparse.from_dense(np.array([[1.0, 0.0, 2.0], [0.0, -3.0, 0.0]])),
+        row_low=np.array([-INF, 1.0]), row_high=np.array([5.0, 1.0]),
+        features=ModelFeatures(semi_continuous=(SemiContinuous(1), SemiContinuous(2))),
+    )  # fmt: skip
+    lp = as_highs(part)
+    assert (lp.num_row_, lp.num_col_, lp.offset_, lp.sense_) == (2, 3, 7.0, highspy.ObjSense.kMaximize)
+    kinds = highspy.HighsVarType
+    assert list(lp.integrality_) == [kinds.kContinuous, kinds.kSemiInteger, kinds.kSemiContinuous]
+    assert [list(lp.a_matrix_.start_), list(lp.a_matrix_.index_), list(lp.a_matrix_.value_)] == [
+        [0, 2, 3],
+        [0, 2, 1],
+        [1, 2, -3],
+    ]
+    for name, values in (
+        ("col_cost_", part.cost), ("col_lower_", part.low), ("col_upper_", part.high), ("row_lower_", part.row_low), ("row_upper_", part.row_high),
+    ):  # fmt: skip
+        assert list(getattr(lp, name)) == values.tolist()
+    empty = as_highs(
+        arrays(matrix=Sparse.from_dense(np.zeros((1, 2))), sense=Sense.MINIMIZE, integer=np.zeros(2, dtype=bool))
+    )
+    assert (empty.num_row_, list(empty.a_matrix_.index_), list(empty.integrality_)) == (2, [0], [])
+    assert (list(empty.row_lower_), list(empty.row_upper_)) == ([-INF, -INF], [5, INF])
+    assert empty.sense_ == highspy.ObjSense.kMinimize
+
+
+terms = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2), st.integers(-3, 3).map(float)), min_size=1, max_size=6)
+
+
+@given(terms, st.lists(st.integers(-3, 3), min_size=3, max_size=3))
+def test_quadratic_terms_are_half_of_the_product_with_their_matrix(drawn: list, point: list[int]) -> None:
+    quadratic = tuple(QuadraticTerm(*term) for term in drawn)
+    model = as_highs_model(arrays(3, features=ModelFeatures(quadratic=quadratic)))
+    starts = list(model.hessian_.start_)
+    assert model.hessian_.dim_ == 3
+    total = 0.0
+    for column in range(3):
+        end = starts[column + 1] if column + 1 < len(starts) else len(model.hessian_.index_)
+        for at in range(starts[column], end):
+            row, value = model.hessian_.index_[at], model.hessian_.value_[at]
+            assert row >= column
+            total += (0.5 if row == column else 1.0) * value * point[row] * point[column]
+    assert total == pytest.approx(sum(value * point[first] * point[second] for first, second, value in drawn))
