@@ -226,6 +226,9 @@ def test_a_row_with_two_limits_is_two_rows_and_one_without_is_none() -> None:
     for place in (0, 1, 2, 5):
         made.links.add("rhs", place, 1, 0, 1.0)
         made.links.add("entry", place, 1, 1, 1.0)
+    # Links of columns stay where they are.
+    for place in range(6):
+        made.links.add("cost", place, 1, 0, 1.0)
     read = read_model(made.to_text().encode())
     model = assemble(read).model
     relations = ["<=", "=", ">="]
@@ -255,6 +258,7 @@ def test_a_row_with_two_limits_is_two_rows_and_one_without_is_none() -> None:
     # Only the rows with one limit follow the data.
     assert changed.rhs_values.tolist() == [15.0, 7.0, 20.0, 9.0, 4.0, 30.0, 16.0]
     assert changed.matrix.to_dense()[[0, 1, 6, 2], [0, 1, 5, 1]].tolist() == [11.0, 1.0, 11.0, 1.0]
+    assert (changed.to_arrays().cost - model.to_arrays().cost).tolist() == [10.0] * 6 + [0.0] * 2
 
 
 def test_huge_bounds_are_none_and_huge_figures_are_refused() -> None:
