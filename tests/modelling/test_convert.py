@@ -250,3 +250,48 @@ def test_labels_that_are_whole_numbers_are_written_as_numbers(form: str) -> None
     labels = [1, 20, -3, "04", "1.5", "w6", 0]
     assert labels in lists
     assert labels in keys
+
+
+def builtin_model(price: float = 11.125, need: float = 3.5) -> IndexedModel:
+    """Names of functions and words of Python, data in bounds, costs and rows with factors and constants."""
+    builder = IndexedModelBuilder()
+    builder.add_set("sum", ["a", "b"])
+    builder.add_set("len", ["1", "2", "3"])
+    builder.add_parameter("unused", ["sum"], [1.0, 2.0])
+    builder.add_parameter("print", ["sum"], [price, 13.0])
+    builder.add_parameter("max", ["len"], [need, 4.0, 6.5])
+    keys = [(one, other) for one in ("a", "b") for other in ("1", "2", "3")]
+    places = [0, 0, 0, 1, 1, 1]
+    x = builder.add_variables("for", ["sum", "len"], high=builder.cells("max", [(key[1],) for key in keys]) + 2.0)
+    y = builder.add_variables("2 y", ["sum"], low=-builder.cells("print"), high=[50.0, 60.0])
+    z = builder.add_variables("m", [], high=7.0)
+    builder.add_rows(
+        "range", ["len"], "<=", rows=[0, 1, 2] * 2, columns=x, values=[1.0] * 6, rhs=2.0 * builder.cells("max") + 1.0,
+    )  # fmt: skip
+    builder.add_rows(
+        "list", ["sum"], ">=", rows=[*places, 0, 1, 0, 1], columns=[*x, *y, z[0], z[0]],
+        values=[1.0] * 6 + [-1.0, -1.0, 3.0, 3.0], rhs=-2.0,
+    )  # fmt: skip
+    builder.add_rows(
+        "mixed", ["len"], relation="=", rows=[0, 1, 2], columns=x[:3], values=[1.0, 2.0, 3.0], rhs=[1.0, 2.0, 4.0]
+    )
+    builder.set_objective("min", "maximize", y, -0.5 * builder.cells("print") + 30.0, constant=2.0)
+    builder.set_objective("min", "maximize", [*x, *z], [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, -1.0])
+    return builder.build()
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("form", SOURCES)
+def test_names_of_python_and_figures_from_data_are_written(form: str, tmp_path: Path) -> None:
+    check_source(builtin_model(), form, tmp_path)
+    source = write_source(builtin_model(), form).rpartition("\n\n")[0]
+    # A change of the data in the source changes the model as a change of its data does.
+    assert source.count("11.125") == source.count("3.5") == 1
+    changed = source.replace("11.125", "12.25").replace("3.5", "4.75")
+    written = snapshot_of(form, run_source(changed)["m"], small_recorder(tmp_path))
+    again = assemble(read_model(written.to_text().encode())).model
+    for first, second in zip(matrix_of(again), matrix_of(builtin_model(12.25, 4.75)), strict=True):
+        if not isinstance(first, str):
+            np.testing.assert_allclose(np.array(first, dtype=float), np.array(second, dtype=float))
+    assert optimum(again) == pytest.approx(optimum(builtin_model(12.25, 4.75)))
+    assert "unused" not in source
