@@ -2,20 +2,22 @@
 
 import asyncio
 import re
+from dataclasses import replace
 
 import pytest
 
+from oragent._base.budget import Spent
 from oragent._base.errors import StoreError
 from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, Job
 from oragent.evaluation.pool import JobPool
 from oragent.ledger import ReplayModel
-from oragent.search.candidate import Elite
+from oragent.search.candidate import Candidate, Elite
 from oragent.search.engine import Engine
 from oragent.search.journal import Journal
 from oragent.search.prompting.search_summary import describe_champion, summarise_search
 from oragent.search.round_context import RoundContext
-from oragent.search.store import JournalRow, Store
+from oragent.search.store import JournalRow, RoundNote, Store
 from oragent.search.strategies import STRATEGIES
 from oragent.search.strategy import Strategy
 from tests.search.players import Late, Players, guess, search
@@ -157,3 +159,55 @@ def test_a_damaged_journal_is_one_line(begun, text: str) -> None:
         store.add_to_journal(JournalRow(0, "1.0", 1, "program", text))
         with pytest.raises(StoreError):
             Journal(store)
+
+
+def found(score: float | None, fingerprint: str, source: str = "") -> Candidate:
+    status = Status.ERROR if score is None else Status.OK
+    evaluation = Evaluation(status, score, (1.0,), {"gap": 2.0}, message="said", log="not kept")
+    return Candidate(
+        source=source or program(score), fingerprint=fingerprint, parents=("0.0",), origin="code", island=2, call=3,
+        evaluation=evaluation,
+    )  # fmt: skip
+
+
+def test_a_moment_has_the_findings_and_notes_of_later_rounds_up_to_it(begun) -> None:
+    with Store(begun(*SETTINGS).database) as store:
+        journal = Journal(store)
+        journal.add_program("1.p1", 1, found(5.0, "a"))
+        journal.add_note("1.n1", RoundNote(1, "lesson", "first"))
+        journal.add_program("2.p1", 2, found(4.0, "b"))
+        early = journal.moment("first", 0, Spent(evaluations=3, model_calls=2, tokens=9))
+        journal.add_note("2.n1", RoundNote(2, "lesson", "second"))
+        journal.add_program("2.p2", 2, found(None, "c"))
+        # The same label with another text replaces the program.
+        journal.add_program("1.p1", 1, found(3.0, "d"))
+        late = journal.moment("second", 0, Spent(evaluations=8, model_calls=7))
+        assert [(one.round, one.place, one.candidate.fingerprint) for one in early.findings] == [
+            (1, "1.p1", "a"), (2, "2.p1", "b"),
+        ]  # fmt: skip
+        assert early.spent == Spent(evaluations=3, model_calls=2)
+        assert [note.text for note in early.notes] == ["first"]
+        assert [one.candidate.fingerprint for one in late.findings] == ["d", "b", "c"]
+        assert [note.text for note in late.notes] == ["first", "second"]
+        assert [one.elite.score for one in late.findings if one.elite] == [3.0, 4.0]
+        # A recorded moment does not change, whatever was spent or found since; its horizon may.
+        assert journal.moment("first", 0, Spent(evaluations=99)) == early
+        beyond = journal.moment("second", 1, Spent(evaluations=99))
+        assert [one.candidate.fingerprint for one in beyond.findings] == ["b", "c"]
+        assert [note.text for note in beyond.notes] == ["second"]
+        assert journal.moment("second", 2, Spent()).findings == ()
+        assert Journal(store).moment("first", 0, Spent()) == early
+        journal.reject_program(2, "b")
+        assert journal.moment("second", 0, Spent()) == late
+        rejected = journal.moment("third", 0, Spent())
+        assert [one.candidate.fingerprint for one in rejected.findings] == ["d", "c"]
+
+
+def test_a_finding_has_its_program_and_evaluation_without_its_output(begun) -> None:
+    with Store(begun(*SETTINGS).database) as store:
+        given = found(5.0, "a")
+        Journal(store).add_program("1.p1", 1, given)
+        (read,) = Journal(store).moment("x", 0, Spent()).findings
+        assert read.candidate == replace(given, parents=(), call=None, evaluation=replace(given.evaluation, log=""))
+        assert read.elite is not None
+        assert read.elite.id == "a"

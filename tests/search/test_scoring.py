@@ -27,6 +27,7 @@ from oragent.evaluation.capabilities import (
     WORK,
 )
 from oragent.evaluation.job import BELOW_FLOOR, COMPILED, KEEP, KEPT_METRIC, TRAIN
+from oragent.evaluation.problem import WorkSettings
 from oragent.search import scoring as scoring_module
 from oragent.search.archive import Archive
 from oragent.search.candidate import Candidate, Elite
@@ -149,6 +150,12 @@ def test_a_program_is_scored_once_and_equal_ones_have_its_score(bench) -> None:
     made.known.add(name)
     assert made.score(guess("1 + x")) == (name, evaluation)
     assert len(made.pool.jobs) == 1
+
+
+def test_an_evaluation_is_what_a_resumed_run_reads(bench) -> None:
+    made = bench()
+    made.pool.answer = lambda job: ok(4.0, metrics={"pair": (1, 2)})
+    assert made.score(guess(5))[1].metrics == {"pair": [1, 2]}
 
 
 def test_equal_programs_at_the_same_time_are_run_once(bench) -> None:
@@ -451,7 +458,9 @@ def test_an_experiment_is_run_once_and_counts_coarse_seconds(bench) -> None:
     assert len(made.pool.jobs) == 4
     assert [job.observer for job in made.pool.jobs] == ["", "", "", "observe"]
     assert made.pool.jobs[2].arguments == (f"{INSTANCES}=2", f"{FRESH_SEED}=4")
-    assert measure(made, "no program").status is Status.REJECTED
+    rejected = measure(made, "no program")
+    assert rejected.status is Status.REJECTED
+    assert rejected.message
     assert len(made.pool.jobs) == 4
 
 
@@ -708,9 +717,16 @@ def test_a_leader_may_not_be_worse_at_more_work(bench, before: float | None, aft
     if rejected is not None and after is not None:
         assert rejected.message.index("6") < rejected.message.index("5")
     assert asyncio.run(made.scoring.check_more_work(candidate(made, guess(5)), None, made.seen)) is None
-    plain = bench()
+    plain = bench(offers=[WORK, CHECK], work=WorkSettings(lead=1.0))
     assert asyncio.run(plain.scoring.check_more_work(candidate(plain, guess(5)), best, plain.seen)) is None
     assert plain.pool.jobs == []
+
+
+def test_a_problem_names_the_work_and_the_sets_of_its_leaders(bench) -> None:
+    made = bench(offers=[WORK, CHECK], work=WorkSettings(lead=1.5))
+    best = Elite(id="1.0", source=guess(7), score=1.0, features=None, metrics={})
+    asyncio.run(made.scoring.check_more_work(candidate(made, guess(5)), best, made.seen))
+    assert {job.arguments for job in made.pool.jobs} == {(f"{WORK}=1.5",)}
 
 
 def test_a_rejected_leader_keeps_its_evaluation_but_for_its_score(bench) -> None:
@@ -734,6 +750,9 @@ def test_a_planned_job_has_the_limits_of_its_mode_and_work(begun) -> None:
     assert plan([WORK], work=3.0).limits.cpu_s == 3 * cpu_s
     assert plan(mode="test").limits.cpu_s > cpu_s
     assert plan(mode="train").mode == "train"
+    other = replace(folder.config, protocol="study")
+    job = plan_job(folder.problem, folder.root, other, frozenset([DEVICE, PROTOCOL]))
+    assert set(job.arguments) == {f"{DEVICE}={folder.config.device}", f"{PROTOCOL}=study"}
 
 
 # --- the cache -------------------------------------------------------------------------------------------------------
