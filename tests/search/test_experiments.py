@@ -461,7 +461,8 @@ def test_sigkill_within_a_sweep_loses_and_repeats_nothing(begun, tmp_path: Path)
         number, cpu_s = store.experiments()
         assert sum(store.rounds().values(), Spent()).evaluations == 5
     assert number == len(times)  # the probe of the best takes what the sweep has measured
-    assert cpu_s == pytest.approx(sum(json.loads(note)[2] for note in notes(folder)), abs=1e-3)
+    # Each setting shows its seconds with one decimal.
+    assert cpu_s == pytest.approx(sum(json.loads(note)[2] for note in notes(folder)), abs=0.05 * number)
 
 
 @pytest.mark.slow

@@ -135,7 +135,7 @@ def test_a_scripted_agent_finds_which_vehicles_brake_hardest(tmp_path: Path) -> 
     """In SUMO, by a hook: the agent's code is told every second, and the next prompt holds what it found."""
     need("libsumo")
     problem, config = load_problem(ROOT / "problems" / "driving"), (
-        *SMALL, "budget.evaluations=3", "budget.model_calls=12", "strategy.patience=2", "problem_size=2",
+        *SMALL, "or_agent.rounds=tree", "budget.evaluations=3", "budget.model_calls=12", "strategy.patience=2", "problem_size=2",
     )  # fmt: skip
     found: list[str] = []
 
