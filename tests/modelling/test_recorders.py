@@ -1,0 +1,331 @@
+"""What recorders write, keep and limit, in the process of the test, and how they read models of PuLP and Pyomo."""
+
+import json
+import math
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from oragent._base.errors import ModellingError
+from oragent.modelling.capture import recorder as recorder_module
+from oragent.modelling.capture.assembling import assemble
+from oragent.modelling.capture.reading import ReadModel, read_model
+from oragent.modelling.capture.recorder import Recorder, find_by_index, package_version
+from oragent.modelling.capture.recorders import from_cpsat, from_pulp, from_pyomo
+from oragent.modelling.capture.snapshot import Snapshot
+from oragent.modelling.capture.snapshot_solving import solve_snapshot
+
+INF = math.inf
+
+
+@pytest.fixture(name="recorder")
+def make_recorder() -> Recorder:
+    return Recorder(None, "\0", 60.0)
+
+
+@pytest.mark.parametrize(
+    ("limit_s", "used_s", "threads", "left_s"),
+    [
+        (10.0, 4.0, 1, 5.4), (10.0, 4.0, 2, 2.7), (10.0, 9.5, 1, 1.0), (10.0, 99.0, 4, 0.25), (2.0, 2.0, 1, 0.2), (20.0, 0.0, 1, 18.0),
+    ],
+)  # fmt: skip
+def test_a_solve_has_its_share_of_the_time_that_is_left(
+    limit_s: float, used_s: float, threads: int, left_s: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recorder_module.time, "process_time", lambda: used_s)
+    recorder = Recorder(None, "", limit_s)
+    assert recorder.remaining_s(threads) == pytest.approx(left_s)
+    monkeypatch.setattr(os, "cpu_count", lambda: 4)
+    assert recorder.remaining_s(0) == pytest.approx(recorder.remaining_s(4))
+    monkeypatch.setattr(os, "cpu_count", lambda: None)
+    assert recorder.remaining_s(0) == pytest.approx(recorder.remaining_s())
+
+
+def plan(name: str = "plan", padding: int = 0) -> Snapshot:
+    made = Snapshot("test 1", name=name)
+    made.add_column("x" * padding or "x", 0.0, 3.0, True, 2.0)
+    return made
+
+
+@pytest.mark.parametrize("is_written", [True, False])
+def test_the_last_models_and_their_points_are_kept(
+    is_written: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorder = Recorder(tmp_path / "solves" if is_written else None, "", 60.0)
+
+    def files() -> dict[str, str]:
+        if is_written:
+            return {path.name: path.read_text() for path in (tmp_path / "solves").iterdir()}
+        return dict(recorder.files)
+
+    monkeypatch.setattr(recorder_module, "MAX_MODELS", 2)
+    numbers = [recorder.record("test 1", lambda number=number: plan(f"plan {number}")) for number in range(3)]
+    for number in numbers:
+        recorder.claim(number, lambda: ("optimal", 4.0, [2.0, np.float64(0.5)]))
+    assert sorted(files()) == ["000002.json", "000002.point.json", "000003.json", "000003.point.json"]
+    assert json.loads(files()["000003.json"])["name"] == "plan 2"
+    assert json.loads(files()["000003.point.json"]) == {"status": "optimal", "objective": 4.0, "values": [2.0, 0.5]}
+    size = len(files()["000003.json"])
+    monkeypatch.setattr(recorder_module, "MAX_BYTES", 2 * size)
+    assert recorder.record("test 1", lambda: plan("plan 3")) == 4
+    assert [name for name in sorted(files()) if name.endswith("0003.json")] == ["000003.json"]
+    monkeypatch.setattr(recorder_module, "MAX_BYTES", 2 * size - 1)
+    recorder.record("test 1", lambda: plan("plan 4"))
+    assert json.loads(files()["000005.json"])["missing"]
+    recorder.begin(5.0, 0.25, "")
+    assert (recorder.count, recorder.gap) == (0, 0.25)
+    assert recorder.files == {}
+
+
+def test_what_cannot_be_read_is_recorded_with_its_reason(recorder: Recorder, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail() -> Any:
+        assert recorder.is_quiet
+        raise ValueError("no such thing")
+
+    number = recorder.record("test 1", fail)
+    made = json.loads(recorder.files["000001.json"])
+    assert made["framework"] == "test 1"
+    assert "no such thing" in made["missing"][0]
+    recorder.claim(number, fail)
+    assert json.loads(recorder.files["000001.point.json"])["values"] is None
+    recorder.claim(number, lambda: ("open", math.nan, None))
+    assert json.loads(recorder.files["000001.point.json"]) == {"status": "open", "objective": None, "values": None}
+    recorder.claim(7, lambda: ("optimal", 1.0, []))
+    assert len(recorder.files) == 2
+    assert not recorder.is_quiet
+    monkeypatch.setattr(sys.modules["__main__"], "UNITS", {"x": "t", 3: 4}, raising=False)
+    recorder.record("test 1", plan)
+    assert json.loads(recorder.files["000002.json"])["units"] == {"x": "t", "3": "4"}
+
+
+def test_methods_are_watched_once_and_keep_their_results(recorder: Recorder, tmp_path: Path) -> None:
+    class Model:
+        def __init__(self) -> None:
+            self.rows: list[int] = []
+
+        def add(self, value: int, more: int = 0) -> str:
+            """Add a row."""
+            self.rows += [value] * (1 + more)
+            return "added"
+
+        def add_many(self, values: list[int]) -> None:
+            for value in values:
+                self.add(value)
+
+        def solve(self, fast: bool = False) -> str:
+            """Solve."""
+            assert recorder.is_quiet
+            return f"solved {fast}"
+
+    noted: list[tuple] = []
+    recorder.places.note = lambda *given: noted.append((given[0], *given[2:]))  # type: ignore[method-assign]
+    recorder.watch_additions(Model, ("add", "add_many", "add_none"), "rows", lambda model: len(model.rows))
+    recorder.watch_solve(
+        Model,
+        ("solve", "solve_again"),
+        "test 1",
+        lambda model, **named: plan(str(named)),
+        lambda result, model, **named: (result, 1.0, [2.0]),
+    )
+    model = Model()
+    assert (model.add(3), model.add(4, more=2), model.add_many([5, 6])) == ("added", "added", None)
+    assert noted == [("rows", 0, 1), ("rows", 1, 3), ("rows", 4, 2)]
+    assert (Model.add.__doc__, Model.solve.__doc__) == ("Add a row.", "Solve.")
+    assert model.solve(fast=True) == "solved True"
+    assert json.loads(recorder.files["000001.json"])["name"] == "{'fast': True}"
+    assert json.loads(recorder.files["000001.point.json"])["status"] == "solved True"
+    with recorder.quiet():
+        model.solve()
+        model.add(9)
+    assert (recorder.count, len(noted)) == (1, 3)
+
+
+def test_versions_and_places_of_objects() -> None:
+    assert package_version(SimpleNamespace(__name__="one.two", __version__="3.4")) == "one 3.4"
+    assert package_version(SimpleNamespace(__name__="no_such_package_at_all")) == "no_such_package_at_all"
+    assert package_version(np, "numpy") == f"numpy {np.__version__}"
+    assert package_version(SimpleNamespace(__name__="x"), "pytest") == f"pytest {pytest.__version__}"
+
+    class Item(SimpleNamespace):
+        pass
+
+    find = find_by_index(Item)
+    assert (find(Item(index=4)), find(SimpleNamespace(index=4))) == (4, None)
+
+
+def test_a_snapshot_is_solved_where_a_library_cannot() -> None:
+    made = plan()
+    solved = solve_snapshot(made, 10.0, None)
+    assert (solved.status, solved.objective, solved.values) == ("optimal", 0.0, [0.0])
+    made.maximize = True
+    assert solve_snapshot(made, 10.0, 0.1).values == [3.0]
+    made.add_row("need", {0: 1.0}, 4.0, INF)
+    assert (solve_snapshot(made, 10.0, None).status, solve_snapshot(made, 10.0, None).values) == ("infeasible", [])
+    made.missing.append("a part")
+    with pytest.raises(ModellingError):
+        solve_snapshot(made, 10.0, None)
+
+
+@pytest.mark.parametrize(
+    ("solver", "threads", "seconds", "gap"),
+    [
+        ({}, 1, 50.0, None), ({"threads": 2, "timeLimit": 90}, 2, 25.0, None), ({"threads": 2, "timeLimit": 7.5}, 2, 7.5, None),
+        ({"threads": 0}, 1, 50.0, None), ({"threads": True, "timeLimit": True}, 1, 50.0, None), ({"threads": "4", "timeLimit": "9"}, 1, 50.0, None),
+        ({"threads": 1, "optionsDict": {"gapRel": 0.2}}, 1, 50.0, 0.2), ({"optionsDict": None}, 1, 50.0, None),
+    ],
+)  # fmt: skip
+def test_a_solve_of_pulp_has_the_limits_of_program_and_run(
+    solver: dict, threads: int, seconds: float, gap: float | None, recorder: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recorder, "remaining_s", lambda threads=1: 50.0 / threads)
+    limits = from_pulp._limits(SimpleNamespace(**solver), recorder)
+    assert limits == {"threads": threads, "timeLimit": seconds} | ({} if gap is None else {"gapRel": gap})
+    recorder.gap = 0.0
+    assert from_pulp._limits(SimpleNamespace(**solver), recorder)["gapRel"] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("is_confined", "asked", "cores", "workers"),
+    [(True, 5, 16, 1), (False, 5, 16, 5), (False, 0, 16, 8), (False, 0, 3, 3), (False, 0, None, 1)],
+)
+@pytest.mark.parametrize(("limit", "gap"), [(1e9, None), (3.0, 0.25)])
+def test_a_solve_of_cpsat_has_the_limits_of_program_and_run(
+    is_confined: bool,
+    asked: int,
+    cores: int | None,
+    workers: int,
+    limit: float,
+    gap: float | None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    recorder = Recorder(None, "", 60.0, gap, is_confined=is_confined)
+    monkeypatch.setattr(recorder, "remaining_s", lambda threads=1: 50.0 / threads)
+    monkeypatch.setattr(os, "cpu_count", lambda: cores)
+    parameters = SimpleNamespace(num_workers=asked, max_time_in_seconds=limit, relative_gap_limit=0.125)
+    from_cpsat._limit(SimpleNamespace(parameters=parameters), recorder)
+    assert parameters.num_workers == workers
+    assert parameters.max_time_in_seconds == min(limit, 50.0 / workers)
+    assert parameters.relative_gap_limit == (0.125 if gap is None else gap)
+
+
+def pyomo_model(pe: Any, price: float = 4.0, need: float = 3.0, share: float = 0.5) -> Any:
+    """Each kind of variable, row and figure; data in costs, coefficients and right-hand sides."""
+    m = pe.ConcreteModel("plan")
+    m.T = pe.Set(initialize=["a", "b"])
+    m.price = pe.Param(m.T, initialize={"a": price, "b": 7.0}, mutable=True)
+    m.need = pe.Param(initialize=need, mutable=True)
+    m.share = pe.Param(m.T, initialize={"a": share, "b": 0.25}, mutable=True)
+    m.size = pe.Param(m.T, initialize={"a": 2.0, "b": 5.0})
+    m.x = pe.Var(m.T, bounds=(0, 8))
+    m.y = pe.Var(m.T, within=pe.Binary)
+    m.n = pe.Var(within=pe.Integers, bounds=(-3, None))
+    m.z = pe.Var()
+    m.f = pe.Var(bounds=(0, 9))
+    m.f.fix(2.5)
+    m.balance = pe.Constraint(m.T, rule=lambda m, t: m.share[t] * m.x[t] + 2 * m.n - m.z + 1 >= m.need)
+    m.cap = pe.Constraint(m.T, rule=lambda m, t: m.x[t] + m.x[t] - m.size[t] * m.y[t] <= 2 * m.need - 1)
+    m.span = pe.Constraint(expr=pe.inequality(-1, m.n + m.f + 2, 6))
+    m.same = pe.Constraint(expr=m.z - m.f == 1)
+    m.square = pe.Constraint(expr=m.z * m.z + m.n * m.z + 3 * m.n - 1 <= 5)
+    m.twice = pe.Constraint(expr=(-2, m.z * m.z + 1, 30))
+    m.one = pe.SOSConstraint(var=m.x, sos=1)
+    m.cost = pe.Objective(
+        expr=sum(m.price[t] * m.x[t] for t in m.T) + 2 * m.n + m.need + 5 + m.n * m.z, sense=pe.maximize
+    )
+    m.off = pe.Constraint(expr=m.n <= 0)
+    m.off.deactivate()
+    return m
+
+
+def read_pyomo(model: Any) -> ReadModel:
+    return read_model(from_pyomo.take_snapshot(model, Recorder(None, "\0", 60.0)).to_text().encode())
+
+
+def test_a_model_of_pyomo_has_all_of_its_parts() -> None:
+    pe = pytest.importorskip("pyomo.environ")
+    read = read_pyomo(pyomo_model(pe))
+    assert (read.name, read.maximize, read.objective, read.constant, read.missing) == ("plan", True, "cost", 8.0, ())
+    columns = zip(read.columns, read.low, read.high, read.integer, read.cost, strict=True)
+    assert list(columns) == [
+        ("x[a]", 0, 8, False, 4), ("x[b]", 0, 8, False, 7), ("y[a]", 0, 1, True, 0), ("y[b]", 0, 1, True, 0), ("n", -3, INF, True, 2),
+        ("z", -INF, INF, False, 0), ("f", 2.5, 2.5, False, 0),
+    ]  # fmt: skip
+    rows = {}
+    for at, name in enumerate(read.rows):
+        part = slice(read.starts[at], read.starts[at + 1])
+        terms = {
+            read.columns[column]: value for column, value in zip(read.indices[part], read.values[part], strict=True)
+        }
+        rows[name] = (terms, read.row_low[at], read.row_high[at])
+    assert rows == {
+        "balance[a]": ({"x[a]": 0.5, "n": 2, "z": -1}, 2, INF), "balance[b]": ({"x[b]": 0.25, "n": 2, "z": -1}, 2, INF),
+        "cap[a]": ({"x[a]": 2, "y[a]": -2}, -INF, 5), "cap[b]": ({"x[b]": 2, "y[b]": -5}, -INF, 5),
+        "span": ({"n": 1}, -5.5, 1.5), "same": ({"z": 1}, 3.5, 3.5),
+    }  # fmt: skip
+    features = read.features
+    assert [(set(part.members.items()), part.kind) for part in features.ordered_sets] == [({(0, 1.0), (1, 2.0)}, 1)]
+    assert [(term.first, term.second, term.value) for term in features.quadratic] == [(4, 5, 1.0)]
+    squares = [(part.name, dict(part.terms), str(part.relation), part.rhs) for part in features.quadratic_rows]
+    assert squares == [("square", {4: 3.0}, "<=", 6.0), ("twice_least", {}, ">=", -3.0), ("twice_most", {}, "<=", 29.0)]
+    assert [part.value for part in features.quadratic_rows[0].quadratic] == [1.0, 1.0]
+    keys = {name: read.column_keys[at][:2] for at, name in enumerate(read.columns)}
+    assert (tuple(keys["x[b]"]), tuple(keys["n"])) == (("x", ["b"]), ("n", []))
+
+
+def test_data_of_pyomo_move_the_figures_that_they_are_in() -> None:
+    pe = pytest.importorskip("pyomo.environ")
+    first, second = (assemble(read_pyomo(model)).model for model in (pyomo_model(pe), pyomo_model(pe, 9.0, 6.5, 0.75)))
+    families = {family.name: family for family in first.parameters}
+    cells = first.cells.copy()
+    for name, value in (("price", 9.0), ("need", 6.5), ("share", 0.75)):
+        cells[families[name].positions[0]] = value
+    changed = replace(first, cells=cells).to_arrays()
+    other = second.to_arrays()
+    assert changed.cost.tolist() == other.cost.tolist()
+    assert changed.matrix.to_dense().tolist() == other.matrix.to_dense().tolist()
+    assert (changed.row_low.tolist(), changed.row_high.tolist()) == (other.row_low.tolist(), other.row_high.tolist())
+
+
+def test_parts_of_pyomo_that_are_not_read_are_missing() -> None:
+    pe = pytest.importorskip("pyomo.environ")
+    model = pyomo_model(pe)
+    model.bend = pe.Constraint(expr=model.z**3 <= 8)
+    model.other = pe.Objective(expr=model.z)
+    made = from_pyomo.take_snapshot(model, Recorder(None, "\0", 60.0))
+    assert len(made.missing) == 2
+    assert any("bend" in line for line in made.missing)
+    assert "bend" not in made.rows
+    model = pyomo_model(pe)
+    model.cost.deactivate()
+    made = from_pyomo.take_snapshot(model, Recorder(None, "\0", 60.0))
+    assert (made.objective, made.missing, any(made.cost)) == ("", [], False)
+
+
+def test_products_of_two_data_of_pyomo_are_no_links() -> None:
+    pe = pytest.importorskip("pyomo.environ")
+    m = pe.ConcreteModel()
+    m.p, m.q = pe.Param(initialize=3.0, mutable=True), pe.Param(initialize=5.0, mutable=True)
+    m.x, m.y = pe.Var(bounds=(0, 4)), pe.Var(bounds=(0, 4))
+    m.o = pe.Objective(expr=m.p * m.q * m.x + (m.p + 2 * m.q) * m.y)
+    made = from_pyomo.take_snapshot(m, Recorder(None, "\0", 60.0))
+    links = list(zip(made.links.targets, made.links.places, made.links.factors, strict=True))
+    assert links == [("cost", 1, 1.0), ("cost", 1, 2.0)]
+    assert made.cost == [15.0, 13.0]
+    assert (m.p.value, m.q.value) == (3.0, 5.0)
+
+
+def test_a_solver_of_pyomo_is_always_there() -> None:
+    pytest.importorskip("pyomo.environ")
+    solver = from_pyomo.RecordingSolver(None, "cplex", {"a": 1}, Recorder(None, "\0", 60.0))
+    assert (solver.available(), solver.license_is_valid(), solver.name, solver.options["a"]) == (True, True, "cplex", 1)
+    assert solver.add_constraint(3) is None
+    with pytest.raises(AttributeError):
+        solver.solve_everything()
+    with solver as same:
+        assert same is solver
