@@ -1,4 +1,4 @@
-"""What recorders write, keep and limit, in the process of the test, and how they read models of PuLP and Pyomo."""
+"""What recorders write, keep and limit, in the process of the test, and how they read models of libraries."""
 
 import json
 import math
@@ -9,17 +9,22 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import highspy
 import numpy as np
 import pytest
+import scipy.optimize
+from scipy.sparse import csr_matrix
 
 from oragent._base.errors import ModellingError
 from oragent.modelling.capture import recorder as recorder_module
 from oragent.modelling.capture.assembling import assemble
 from oragent.modelling.capture.reading import ReadModel, read_model
 from oragent.modelling.capture.recorder import Recorder, find_by_index, package_version
-from oragent.modelling.capture.recorders import from_cpsat, from_pulp, from_pyomo
+from oragent.modelling.capture.recorders import from_cpsat, from_highs, from_pulp, from_pyomo, from_scipy
 from oragent.modelling.capture.snapshot import Snapshot
 from oragent.modelling.capture.snapshot_solving import solve_snapshot
+from oragent.modelling.data.solution import SolveStatus
+from oragent.modelling.solving.model_solving import solve
 
 INF = math.inf
 
@@ -329,3 +334,144 @@ def test_a_solver_of_pyomo_is_always_there() -> None:
         solver.solve_everything()
     with solver as same:
         assert same is solver
+
+
+SCIPY = [
+    {}, {"A_ub": [[1, 1, 0]], "b_ub": [4]}, {"A_ub": np.array([[1.0, 1, 0], [0, 2, -1]]), "b_ub": [4, 3], "A_eq": [[1, 0, 1]], "b_eq": [3]},
+    {"bounds": (-1, 2)}, {"bounds": [(-1, 2)]}, {"bounds": [(0, 3), (None, 2), (-2, None)], "A_ub": csr_matrix([[-1.0, -1, 1]]), "b_ub": [[5.0]]},
+    {"bounds": [(0, 2.5), (0.5, 3.5), (-1.5, 1.5)], "integrality": [1, 0, 1]}, {"bounds": (0, 2.5), "integrality": 1},
+    {"bounds": None, "A_ub": [[1, 2, 3]], "b_ub": [6]},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("given", SCIPY)
+@pytest.mark.parametrize("costs", [[-1.0, -2, -3], [1.0, 0, -1], [2.0, 1, 1]])
+def test_models_for_linprog_have_its_optimum(given: dict, costs: list[float], recorder: Recorder) -> None:
+    named = dict(given)
+    first = [named.pop(name) for name in ("A_ub", "b_ub") if name in named]
+    made = from_scipy._of_linprog("scipy", recorder, costs, *first, method="highs", **named)
+    result = scipy.optimize.linprog(costs, **given)
+    solution = solve(assemble(read_model(made.to_text().encode())).model, duals=False)
+    assert (solution.status is SolveStatus.OPTIMAL) == (result.status == 0)
+    assert solution.objective == (pytest.approx(result.fun) if result.status == 0 else None)
+    assert made.columns == ["x[0]", "x[1]", "x[2]"]
+
+
+Bounds, Rows = scipy.optimize.Bounds, scipy.optimize.LinearConstraint
+MILP = [
+    {}, {"constraints": Rows([[1, 1, 0]], 1, 4)}, {"constraints": [Rows(np.array([[1.0, 1, 0], [0, 2, -1]]), -np.inf, [4, 3]), Rows([1, 0, 1], 3, 3)]},
+    {"constraints": ([[1, 1, 1]], 0, 2.5), "integrality": 1}, {"constraints": [([1, 1, 1], 0, 2.5)], "bounds": Bounds(-1, 2)},
+    {"constraints": Rows(csr_matrix([[1.0, 0, 2], [0, 0, 1]]), [-1, -2], 3), "bounds": Bounds([0, 0.5, -1], [2.5, 3.5, INF]), "integrality": [1, 0, 1]},
+    {"bounds": ([0, 0, 1], 2.5), "integrality": np.array([0, 1, 1])},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("given", MILP)
+@pytest.mark.parametrize("costs", [[-1.0, -2, -3], [1.0, 0, -1], [2.0, 1, 1]])
+def test_models_for_milp_have_its_optimum(given: dict, costs: list[float], recorder: Recorder) -> None:
+    made = from_scipy._of_milp("scipy", recorder, costs, options={"disp": False}, **given)
+    result = scipy.optimize.milp(costs, **given)
+    solution = solve(assemble(read_model(made.to_text().encode())).model, duals=False)
+    assert (solution.status is SolveStatus.OPTIMAL) == (result.status == 0)
+    assert solution.objective == (pytest.approx(result.fun) if result.status == 0 else None)
+    rows = given.get("constraints", [])
+    if isinstance(rows, list) and len(rows) == 2:
+        assert made.rows == ["constraint_1[0]", "constraint_1[1]", "constraint_2[0]"]
+    else:
+        assert all(name.startswith("constraint[") for name in made.rows)
+
+
+def test_semi_continuous_variables_of_scipy_are_missing(recorder: Recorder) -> None:
+    assert from_scipy._of_milp("scipy", recorder, [1.0, 1.0], integrality=[0, 2]).missing
+    assert not from_scipy._of_milp("scipy", recorder, [1.0, 1.0], integrality=[0, 1]).missing
+    named: list[dict] = []
+    limited = from_scipy._limited(lambda *given, **options: named.append(options), recorder)
+    for options in (
+        {},
+        {"options": {"time_limit": 7, "disp": True}},
+        {"options": {"time_limit": 9e9}},
+        {"method": "highs-ds"},
+        {"method": "simplex"},
+    ):
+        limited([1.0], **options)
+    remaining = [options.get("options", {}).get("time_limit") for options in named]
+    assert remaining[1] == 7.0
+    assert named[1]["options"]["disp"] is True
+    assert all(0 < seconds <= 54.0 for seconds in (remaining[0], remaining[2], remaining[3]))
+    assert named[4] == {"method": "simplex"}
+    assert from_scipy._claim(SimpleNamespace(x=None, fun=None, message="none")) == ("none", None, None)
+    assert from_scipy._claim(SimpleNamespace(x=np.array([1.0]), fun=np.float64(2), message="good")) == (
+        "good",
+        2.0,
+        [1.0],
+    )
+
+
+@pytest.mark.parametrize("is_by_column", [True, False])
+@pytest.mark.parametrize("has_names", [True, False])
+def test_a_model_of_highs_has_all_of_its_parts(is_by_column: bool, has_names: bool) -> None:
+    dense = np.array([[1.0, 0, 2, 0], [0, 0, 0, 0], [3, -4, 0, 5]])
+    matrix = csr_matrix(dense)
+    lp = highspy.HighsLp()
+    lp.num_col_, lp.num_row_, lp.offset_, lp.sense_ = 4, 3, 2.5, highspy.ObjSense.kMaximize
+    lp.col_cost_, lp.col_lower_, lp.col_upper_ = (
+        np.array([1.0, 2, 3, 4]),
+        np.array([0.0, -1e30, 1, 1]),
+        np.array([1e30, 5, 6, 7]),
+    )
+    lp.row_lower_, lp.row_upper_ = np.array([-1e30, 0.0, 1.0]), np.array([4.0, 1e30, 1.0])
+    kinds = highspy.HighsVarType
+    lp.integrality_ = [kinds.kContinuous, kinds.kInteger, kinds.kSemiContinuous, kinds.kSemiInteger]
+    if has_names:
+        lp.model_name_, lp.col_names_, lp.row_names_ = "plan", list("abcd"), list("rst")
+    part = matrix.tocsc() if is_by_column else matrix
+    lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise if is_by_column else highspy.MatrixFormat.kRowwise
+    lp.a_matrix_.start_, lp.a_matrix_.index_, lp.a_matrix_.value_ = part.indptr, part.indices, part.data
+    model = SimpleNamespace(getLp=lambda: lp, getHessianNumNz=lambda: 0)
+    made = from_highs._snapshot(highspy, model, "highspy 1")
+    assert (made.name, made.maximize, made.constant) == ("plan" if has_names else "", True, 2.5)
+    assert (made.columns, made.rows) == ((list("abcd"), list("rst")) if has_names else ([""] * 4, [""] * 3))
+    assert (made.low, made.high, made.cost) == ([0, -INF, 1, 1], [INF, 5, 6, 7], [1, 2, 3, 4])
+    assert (made.row_low, made.row_high, made.integer) == ([-INF, 0, 1], [4, INF, 1], [False, True, False, True])
+    assert csr_matrix((made.values, made.indices, made.starts), shape=(3, 4)).toarray().tolist() == dense.tolist()
+    assert [part["variable"] for part in made.features["semi_continuous"]] == [2, 3]
+
+
+@pytest.mark.parametrize("is_triangle", [True, False])
+def test_a_square_of_highs_is_half_of_its_matrix(is_triangle: bool) -> None:
+    dense = np.array([[4.0, -1, 0], [-1, 6, 2], [0, 2, 0]])
+    part = csr_matrix(np.triu(dense) if is_triangle else dense)
+    kinds = highspy.HessianFormat
+    hessian = SimpleNamespace(
+        start_=part.indptr,
+        index_=part.indices,
+        value_=part.data,
+        dim_=3,
+        format_=kinds.kTriangular if is_triangle else kinds.kSquare,
+    )
+    made = Snapshot("highspy 1")
+    from_highs._add_hessian(made, highspy, hessian)
+    for point in ([1, 0, 0], [1, 2, 3], [-1, 1, 2]):
+        total = sum(term["value"] * point[term["first"]] * point[term["second"]] for term in made.features["quadratic"])
+        assert total == np.array(point) @ dense @ np.array(point) / 2
+
+
+def test_a_solve_of_highs_has_the_limits_of_program_and_run(
+    recorder: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recorder, "remaining_s", lambda threads=1: 50.0 / threads)
+    for asked, limit, gap, expected in (
+        (0, INF, None, (1, 53.0, 1e-4)),
+        (2, INF, 0.25, (2, 28.0, 0.25)),
+        (2, 7.0, None, (2, 7.0, 1e-4)),
+    ):
+        engine = highspy.Highs()
+        engine.setOptionValue("output_flag", False)
+        for name, value in (("threads", asked), ("time_limit", limit)):
+            engine.setOptionValue(name, value)
+        recorder.gap = gap
+        used = SimpleNamespace(
+            getOptionValue=engine.getOptionValue, setOptionValue=engine.setOptionValue, getRunTime=lambda: 3.0
+        )
+        from_highs._limit(used, recorder)
+        assert tuple(engine.getOptionValue(name)[1] for name in ("threads", "time_limit", "mip_rel_gap")) == expected
