@@ -4,7 +4,6 @@ import csv
 import io
 import itertools
 import json
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -225,46 +224,6 @@ def test_long_notes_are_one_line_each() -> None:
     for solver in ("cp-sat", "highs"):
         ended = solve_schedule(tight, solver=solver)
         assert (ended.status, bool(ended.solver), ended.starts) == (SolveStatus.INFEASIBLE, True, {})
-
-
-@settings(max_examples=40, deadline=None)
-@given(schedule=schedules())
-def test_lower_bounds_are_the_longest_chain_and_the_loads_of_machines(schedule: SchedulingModel) -> None:
-    durations = schedule.durations
-    release = {interval.name: interval.release for interval in schedule.intervals}
-
-    def head(name: str) -> int:
-        before = [head(p.before) + durations[p.before] + p.delay for p in schedule.precedences if p.after == name]
-        return max([release[name], *before])
-
-    def tail(name: str) -> int:
-        return max(
-            [0, *(tail(p.after) + durations[p.after] + p.delay for p in schedule.precedences if p.before == name)]
-        )
-
-    expected = [max(head(name) + durations[name] + tail(name) for name in durations)]
-    for machine in schedule.machines:
-        names = [name for name in machine.intervals if durations[name]]
-        if names:
-            expected.append(sum(durations[n] for n in names) + min(map(head, names)) + min(map(tail, names)))
-    assert [least for _, least in lower_bounds(schedule)] == sorted(expected, reverse=True)
-
-
-def test_an_explanation_has_the_figures_of_its_machines_and_of_late_intervals() -> None:
-    intervals = (
-        Interval("a", 3, due=4, weight=2.0), Interval("b", 2, release=1, due=3, weight=1.5), Interval("c", 0), Interval("d", 4, due=20),
-    )  # fmt: skip
-    schedule = SchedulingModel(
-        intervals, (NoOverlap("m", ("a", "b", "c")), NoOverlap("e", ("c",))), goal=ScheduleGoal.WEIGHTED_TARDINESS
-    )
-    starts = {"a": 4, "b": 1, "c": 0, "d": 0}
-    objective = 2.0 * (7 - 4)
-    lines = explain_schedule(schedule, SchedulingSolution(SolveStatus.FEASIBLE, starts, objective))
-    assert [re.findall(r"-?[\d.]*\d", line) for line in lines if "'a'" in line] == [["7", "3", "6"]]
-    assert not any("'b' ends" in line or "'d'" in line for line in lines)
-    # The machine works 5 of the time from 1 to 7.
-    assert [re.findall(r"\d+", line) for line in lines if "'m'" in line] == [["5", "1", "7", "1"]]
-    assert not any("'e'" in line for line in lines)
 
 
 def test_a_table_of_a_plan_is_sorted_by_start(tmp_path: Path) -> None:
