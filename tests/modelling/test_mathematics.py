@@ -6,11 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oragent.modelling.convert.mathematics import formula_lines, to_latex, to_mathml
+from oragent.modelling.convert.mathematics import (
+    MATHML_SYMBOLS,
+    FormulaToken,
+    Word,
+    formula_lines,
+    to_latex,
+    to_mathml,
+)
 from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.model_records import Objective, Row, Variable
 from oragent.modelling.data.model_values import Relation, Sense, VariableKind
-from tests.modelling.models import steel
+from tests.modelling.models import models, steel
 
 INF = float("inf")
 
@@ -82,3 +89,41 @@ def test_a_foreign_name_stays_a_name(name: str) -> None:
     assert "\\input" not in latex
     assert "\x1b" not in latex
     assert latex.replace("\\{", "").count("{") == latex.replace("\\}", "").count("}")
+
+
+def worth(tokens: list, point: dict[str, float]) -> float:
+    """The value of a sum of tokens at a point."""
+    total, sign, factor = 0.0, 1.0, None
+    for token in [*tokens, FormulaToken(Word.SIGN, "+")]:
+        if token.word is Word.NUMBER:
+            factor = float(token.text)
+        elif token.word is Word.NAME:
+            total, factor = total + sign * (1.0 if factor is None else factor) * point[token.text], None
+        elif token.word is Word.SIGN:
+            total += sign * (factor or 0.0)
+            sign, factor = -1.0 if token.text == "-" else 1.0, None
+    return total
+
+
+@given(models(columns=3), st.lists(st.integers(-3, 3), min_size=3, max_size=3))
+def test_lines_have_the_values_of_their_sums(milp: IndexedModel, values: list[int]) -> None:
+    point = dict(zip([variable.name for variable in milp.variable_records], map(float, values), strict=False))
+    lines = list(formula_lines(milp))
+    goal, *tokens = lines[0][1]
+    assert (goal.text, lines[0][0]) == ("min" if milp.sense is Sense.MINIMIZE else "max", "")
+    objective = milp.objective_record
+    expected = sum(value * point[name] for name, value in objective.terms.items()) + objective.constant
+    assert worth(tokens, point) == pytest.approx(expected)
+    assert len(lines) == 1 + len(milp.row_records) + len(milp.variable_records)
+    for row, (label, tokens) in zip(milp.row_records, lines[1:], strict=False):
+        (at,) = (place for place, token in enumerate(tokens) if token.word is Word.RELATION)
+        assert (label, tokens[at].text) == (row.name, str(row.relation))
+        assert worth(tokens[:at], point) == pytest.approx(sum(value * point[name] for name, value in row.terms.items()))
+        assert worth(tokens[at + 1 :], point) == row.rhs
+    # Lines of MathML may break before each sign and relation, and nowhere else.
+    for paragraph, (_, tokens) in zip(ET.fromstring(to_mathml(milp)).iter("p"), lines, strict=True):
+        parts = ["".join(part.itertext()) for part in paragraph.iter("math")]
+        shown = "".join(MATHML_SYMBOLS.get(token.text, token.text) for token in tokens)
+        assert "".join(parts) == shown
+        assert all(part[0] in "−+≤≥=∈" for part in parts[1:]) or tokens[0].word is Word.TEXT
+        assert all(not set(part[1:-1]) & set("+∈") for part in parts)
