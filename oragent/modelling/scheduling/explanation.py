@@ -59,7 +59,7 @@ def lower_bounds(schedule: SchedulingModel) -> tuple[tuple[str, int], ...]:
     """
     heads, tails = _longest_paths(schedule, is_forward=True), _longest_paths(schedule, is_forward=False)
     duration = schedule.durations
-    bounds = [("the longest chain of precedences", max(heads[n] + duration[n] + tails[n] for n in duration))]
+    bounds = [("the longest chain of precedences", max(heads[n] + duration[n] for n in duration))]
     for machine in schedule.machines:
         working = [name for name in machine.intervals if duration[name]]
         if working:
