@@ -1,8 +1,11 @@
 """The tree of MCTS-AHD: values and visits, UCT, widening, and the decay of exploration."""
 
+import asyncio
 import math
 from collections import Counter
+from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,12 +15,15 @@ from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, Job
 from oragent.search.archive import Archive
 from oragent.search.candidate import Candidate, Committed
+from oragent.search.prompting.programs import Told
 from oragent.search.round_context import RoundContext
 from oragent.search.run_context import RunContext
 from oragent.search.store import RoundNote
+from oragent.search.strategies import mcts_ahd
 from oragent.search.strategies.mcts_ahd import (
     EXPLORATION,
     ROOT,
+    MCTSSettings,
     ProgramNode,
     _draw_strangers,
     build_tree,
@@ -259,3 +265,125 @@ def test_thoughts_are_asked_for_at_temperature_zero(begun) -> None:
     search(begun(*settings("mcts_ahd", evaluations=20)), model)
     assert {one.temperature for one in model.asked if one.role == "describe"} == {0.0}
     assert {one.temperature for one in model.asked if one.role == "m1"} == {None}
+
+
+# --- a round -----------------------------------------------------------------------------------------------------------
+
+
+class Grown:
+    """Stand-in for the models of a round: programs get scores in turn, and each call is recorded."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, run: RoundContext, scores: list[float | str | None]) -> None:
+        self.run, self.scores = run, iter(scores)
+        self.course: list[tuple[str, list[str], Told, list[str]]] = []
+        self.thoughts = 0
+        monkeypatch.setattr(mcts_ahd, "apply_operator", self.apply)
+        monkeypatch.setattr(mcts_ahd, "_ask_thought", self.ask)
+
+    async def apply(self, run: RoundContext, operator: str, shown: Any, *, paper: Told, descent: Any) -> Candidate:
+        self.course.append((operator, [one.id for one in shown], paper, [one.id for one in descent]))
+        score = next(self.scores, 1.0)
+        made = record("9.9", None if isinstance(score, str) else score).candidate
+        if score == "late":
+            made = replace(made, evaluation=Evaluation(Status.TIMEOUT))
+        return made
+
+    async def ask(self, run: RoundContext, candidate: Candidate) -> None:
+        self.thoughts += 1
+
+    @property
+    def operators(self) -> list[str]:
+        return [operator for operator, *_ in self.course]
+
+
+HISTORY = [record("0.0", 9.0), record("1.0", 5.0, "0.0"), record("2.0", 7.0, "1.0"), record("3.0", 6.0, "0.0")]
+
+
+def play(begun, monkeypatch, number: int, scores: list[float | str | None] = (), **changes: Any) -> Grown:
+    settings = changes.pop("settings", ())
+    run = round_of(begun, HISTORY, [RoundNote(1, ROOT, "print of 1.0")], 0, *settings)
+    run.number = number
+    run.acting = MCTSSettings(**changes)
+    grown_by = Grown(monkeypatch, run, list(scores))
+    asyncio.run(mcts_ahd.play_round(run))
+    return grown_by
+
+
+def test_the_first_rounds_make_children_of_the_root(begun, monkeypatch) -> None:
+    for number, operator in ((1, "i1"), (2, "e1"), (4, "e1")):
+        made = play(begun, monkeypatch, number)
+        assert made.operators == [operator]
+        assert made.thoughts == 1
+        assert [note.text for note in made.run.notes if note.kind == ROOT] == ["print of 9.9"]
+        assert (made.course[0][1] == []) == (operator == "i1")
+        assert made.course[0][2] is Told.SCORE
+    assert play(begun, monkeypatch, 5).operators != ["e1"]
+    assert play(begun, monkeypatch, 2, first=1).operators != ["e1"]
+
+
+def test_other_rounds_widen_the_path_and_expand_its_leaf(begun, monkeypatch) -> None:
+    made = play(begun, monkeypatch, 5, settings=("strategy.window=1",))
+    # Of the children of the root, that of score 9 has one of score 6, and that of score 5 one of score 7.
+    assert made.operators == ["e2", "m1", "m1", "m2", "m2", "s1"]
+    assert [shown[-1] for _, shown, *_ in made.course[:5]] == ["3.0"] * 5
+    assert [paper for _, _, paper, _ in made.course] == [Told.SCORE, *[Told.NONE] * 4, Told.SCORE]
+    last = made.course[-1]
+    assert (last[1], last[3]) == (["0.0", "3.0"], ["0.0", "3.0"])
+    assert made.thoughts == 6
+    assert not made.run.notes
+    second = play(begun, monkeypatch, 5, settings=("strategy.window=2",))
+    # The second of two rounds takes the other leaf; its line is shown worst first and stored in its order.
+    assert second.course[-1][1] == ["2.0", "1.0"]
+    assert second.course[-1][3] == ["1.0", "2.0"]
+
+
+def test_a_leaf_below_the_root_has_no_line_to_show(begun, monkeypatch) -> None:
+    run = round_of(begun, HISTORY[:1], [], 0)
+    run.number = 5
+    run.acting = MCTSSettings()
+    made = Grown(monkeypatch, run, [])
+    asyncio.run(mcts_ahd.play_round(run))
+    assert made.operators == ["e2", "m1", "m1", "m2", "m2"]
+    # There is no other program to combine it with.
+    assert made.course[0][1] == ["0.0"]
+
+
+def test_a_program_without_use_is_asked_for_again(begun, monkeypatch) -> None:
+    first = {"settings": ("strategy.window=1",)}
+    assert play(begun, monkeypatch, 1, [None, 3.0], **first).operators == ["i1"] * 2
+    assert play(begun, monkeypatch, 1, [None] * 9, **first).operators == ["i1"] * 3
+    assert play(begun, monkeypatch, 1, [None] * 9, tries=2, **first).operators == ["i1"] * 2
+    late = play(begun, monkeypatch, 1, ["late", 3.0], **first)
+    assert (late.operators, late.thoughts) == (["i1"], 0)
+    # The score of a child of the root is met already: 9 and 5, but not 7.
+    assert play(begun, monkeypatch, 2, [9.0, 5.0, 4.0], **first).operators == ["e1"] * 3
+    assert play(begun, monkeypatch, 2, [7.0], **first).operators == ["e1"]
+    assert play(begun, monkeypatch, 1, [9.0], **first).operators == ["i1"]
+    assert play(begun, monkeypatch, 2, [9.0, 4.0], **first).thoughts == 2
+    assert len(play(begun, monkeypatch, 5, [9.0] * 9, **first).operators) == 6
+
+
+def test_e2_combines_the_node_with_one_of_the_best_other_programs(begun) -> None:
+    history = [record(f"{number}.0", float(number)) for number in range(1, 15)]
+    run = round_of(begun, history, [], 0)
+    root = build_tree(run)
+    node = root.children[2]
+    drawn = {tuple(one.id for one in mcts_ahd._shown_programs(run, root, node, "e2")) for _ in range(500)}
+    assert {pair[1] for pair in drawn} == {"3.0"}
+    # Ten of the eleven best, without the node itself.
+    assert {pair[0] for pair in drawn} == {f"{number}.0" for number in range(1, 12) if number != 3}
+
+
+def test_values_and_visits_of_a_tree_follow_from_its_programs() -> None:
+    root = ProgramNode()
+    assert (root.visits, root.value, root.fitness) == (0, -math.inf, -math.inf)
+    update_values(root, [])
+    assert (root.visits, root.value) == (0, -math.inf)
+    child = grown(root, 3.0)
+    below = grown(child, 2.0)
+    assert (root.visits, child.visits, below.visits) == (2, 2, 1)
+    assert (child.value, child.fitness) == (2.0, 3.0)
+    below.mark_bad(-5.0)
+    assert (below.value, child.value, root.value) == (-5.0, -5.0, -5.0)
+    assert (below.visits, child.visits, root.visits) == (1, 3, 3)
+    assert [*root.below()] == [root, child, below]
