@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from oragent._base.errors import BudgetExhausted, ModelError, ProblemError
+from oragent._base.errors import BudgetExhausted, ModelError, OragentError, ProblemError
 from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, Job, run_evaluation
 from oragent.evaluation.pool import JobPool
@@ -340,3 +340,53 @@ def test_a_run_that_changed_its_evaluator_cannot_be_resumed(begun, toy) -> None:
 
 def test_running_again_never_overwrites(begun) -> None:
     assert len({begun().path for _ in range(5)}) == 5
+
+
+def test_a_round_knows_the_state_before_it_began(begun) -> None:
+    seen: list[tuple] = []
+
+    async def look(run: RoundContext) -> None:
+        run.note("seen", str(run.number))
+        texts = [note.text for note in run.recall("seen")]
+        seen.append((run.number, run.horizon, run.island, run.spent.evaluations, texts))
+        for step in range(2):
+            await run.evaluate(f"def guess(x):\n    return {run.number}.{step}\n", [], "look")
+
+    search(begun("budget.evaluations=7", "strategy.window=1", "archive.islands=2"), look, workers=1)
+    assert seen == [(1, 0, 1, 1, []), (2, 1, 0, 3, ["1"]), (3, 2, 1, 5, ["1", "2"])]
+
+
+def test_a_stop_begins_no_further_evaluation_in_a_running_round(begun) -> None:
+    folder, engines, sources = begun("budget.evaluations=100"), [], []
+    pool = JobPool(1, lambda job: sources.append(job.source) or scored(job))
+
+    async def stop_between(run: RoundContext) -> None:
+        await run.evaluate("def guess(x):\n    return 1\n", [], "first")
+        engines[0].stop()
+        await run.evaluate("def guess(x):\n    return 2\n", [], "second")
+
+    with Store(folder.database) as store:
+        engines.append(Engine(folder, store, pool, stop_between))
+        outcome = asyncio.run(engines[0].run())
+        pool.close()
+    assert not any("return 2\n" in source for source in sources)
+    assert not outcome.complete
+
+
+def test_a_round_that_fails_lets_no_other_begin_new_work(begun) -> None:
+    folder, sources, both = begun("budget.evaluations=100", "strategy.window=2"), [], asyncio.Event()
+
+    async def fail_beside(run: RoundContext) -> None:
+        if run.number == 1:
+            await both.wait()
+            raise ValueError("a bug")
+        both.set()
+        for _ in range(200):
+            if run.context.stopped:
+                break
+            await asyncio.sleep(0.005)
+        await run.evaluate("def guess(x):\n    return 2\n", [], "late")
+
+    with pytest.raises(OragentError):
+        search(folder, fail_beside, run=lambda job: sources.append(job.source) or scored(job))
+    assert not any("return 2\n" in source for source in sources)
