@@ -246,6 +246,9 @@ def test_a_model_with_squares_is_described_compared_and_explained_without_ranges
         (entry.of, entry.name, entry.change, entry.members) for entry in entries
     ]
     assert [entry.change for entry in entries if entry.of == "objective"] == ["removed"]
+    write(squares(sign), tmp_path / "squares.json")
+    entries = ModelSession(group_by_names(linear), folder=tmp_path).ask('diff "squares.json"').entries
+    assert {("features", "added"), ("objective", "added")} <= {(entry.of, entry.change) for entry in entries}
 
 
 def two_conflicts() -> IndexedModel:
@@ -566,3 +569,37 @@ def test_models_without_common_names_say_that_nothing_was_multiplied(tmp_path: P
     for trials, count in ((3, 1), (0, 0)):
         result = session.ask(f'verify "y.json" {trials}')
         assert (len(result.trials), len(result.warnings), result.same_optima) == (1, count, "yes")
+
+
+def test_a_set_that_only_one_model_has_is_listed_with_its_first_labels(tmp_path: Path) -> None:
+    def build(names: dict[str, int]) -> IndexedModel:
+        builder = IndexedModelBuilder("sets")
+        for name, size in names.items():
+            builder.add_set(name, [f"{name}{number}" for number in range(size)])
+            builder.add_parameter(f"of {name}", [name], np.zeros(size))
+        builder.set_objective("o", "maximize", builder.add_variables("x", high=3.0), 1.0)
+        return builder.build()
+
+    write(build({"s": 2, "new": 7}), tmp_path / "other.json")
+    entries = ModelSession(build({"old": 3, "s": 2}), folder=tmp_path).ask('diff "other.json"').entries
+    assert [(entry.name, entry.change, entry.members) for entry in entries if entry.of == "set"] == [
+        ("old", "removed", 3), ("new", "added", 7),
+    ]  # fmt: skip
+    assert [[label for label, _, _ in entry.largest] for entry in entries if entry.of == "set"] == [
+        ["old0", "old1", "old2"], [f"new{number}" for number in range(5)],
+    ]  # fmt: skip
+
+
+def test_a_price_without_a_point_has_the_unit_of_the_objective() -> None:
+    session = fixed_shop(1, gains=False).session()
+    (member,) = session.ask("price need by 99").members
+    assert (member.price_up, member.price_down.unit) == (Figure(unit="EUR"), "EUR")
+    # The lower bound would be above the upper one.
+    figures = [member for member in session.ask("price make by 99").members if member.name.startswith("lower")]
+    assert [member.price_up for member in figures] == [Figure(unit="EUR")] * 2
+
+
+def test_a_trial_shortens_the_names_of_data() -> None:
+    data = {"a" * 40: 8.0}
+    model = with_data([1.0, 2.0], data, set(data))
+    assert match_optima(model, model, SolveLimits(), 2)[2].perturbed.removeprefix("data ").count("a") == 29

@@ -562,3 +562,9 @@ def test_objectives_are_found_without_case_and_refused_if_several_are_alike() ->
 def test_what_is_read_from_the_model_alone_was_not_solved(line: str) -> None:
     result = fixed_shop(1).session().ask(line)
     assert (result.status, result.solver, result.limits, result.warnings) == ("", "", None, ())
+
+
+def test_tables_of_members_leave_out_what_their_names_say() -> None:
+    table = make_table("members", fixed_shop(1).session().ask("data make").members, 9)
+    assert table.header == ("name", "coefficient", "low", "high")
+    assert table.rows[0] == ("make[a]", "-3 EUR", "0 t", "4 t")
