@@ -24,6 +24,7 @@ from oragent.modelling.operations.explanation import explain
 from oragent.modelling.operations.outcomes import Outcome, OutcomePool, ScenarioModel, solution_outcome, solve_arrays
 from oragent.modelling.operations.points import parse_csv, parse_json, parse_output
 from oragent.modelling.operations.results import Figure, MatchTrial
+from oragent.modelling.operations.rows import optimal_face
 from oragent.modelling.operations.verifying import match_optima, summarize_agreement
 from oragent.modelling.solving.array_solving import ArraySolution
 from oragent.modelling.solving.back_ends import Limit
@@ -603,3 +604,55 @@ def test_a_trial_shortens_the_names_of_data() -> None:
     data = {"a" * 40: 8.0}
     model = with_data([1.0, 2.0], data, set(data))
     assert match_optima(model, model, SolveLimits(), 2)[2].perturbed.removeprefix("data ").count("a") == 29
+
+
+def test_duals_are_those_of_the_present_outcome() -> None:
+    flat = IndexedModel.from_records(
+        [Variable("x", 0, 4)], [Row("cap", {"x": 1}, Relation.AT_MOST, 3)], Objective({"x": 1}), Sense.MAXIMIZE
+    )
+    session = ModelSession(group_by_names(flat))
+    scenario = session.study.present
+    session.study.solve(scenario)
+    face = optimal_face(scenario)
+    assert face is not None
+    assert optimal_face(scenario) is face
+    scenario.known.outcome = replace(scenario.known.outcome, row_duals=np.array([7.0]))
+    assert session.ask("binding").members[0].dual.value == 7.0
+    for outcome in (replace(scenario.known.outcome, status=BEST), Outcome(OPTIMAL), Outcome(NONE)):
+        scenario.known.outcome = outcome
+        assert optimal_face(scenario) is None
+
+
+@pytest.mark.parametrize("word", ["most", "least"])
+def test_an_extreme_near_an_optimum_without_a_bound_has_one_open_end(word: str) -> None:
+    shop = fixed_shop(1, gains=False)
+    session = shop.session()
+    point = shop.points()[0]
+    present = session.study.present.known
+    present.outcome = Outcome(BEST, point, shop.worth(point))
+    present.is_solved_with = session.study.limits
+    figure = session.ask(f"{word} sum make within 2").figure
+    near = shop.with_row(shop.cost, -1, shop.worth(point) + 2 - shop.constant)
+    extreme = near.best_with([1, 1, 0, 0, 0], -1 if word == "most" else 1).optimum()
+    assert figure.value == pytest.approx(extreme)
+    ends = (None, pytest.approx(extreme)) if word == "most" else (pytest.approx(extreme), None)
+    assert (figure.low, figure.high) == ends
+
+
+def test_a_pool_forgets_the_oldest_points_and_models(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outcomes, "POOL", 2)
+    pool = OutcomePool()
+    for value in (3.0, 2.0, 1.5):
+        pool.add_point(np.array([value]))
+    for low, expected in ((1.2, 1.5), (1.8, 2.0), (2.5, None)):
+        model = ScenarioModel(line_model(low=low))
+        pool.refresh(model)
+        assert model.outcome.objective == expected
+    pool = OutcomePool()
+    for low in (5.0, 1.0, 2.0):
+        pool.solve(ScenarioModel(line_model(low=low)), SolveLimits())
+    # The model without a point is forgotten, the bounds of the others are not.
+    for low, status, bound in ((6.0, OPEN, 2.0), (2.5, OPEN, 2.0), (1.5, BEST, 1.0)):
+        model = ScenarioModel(line_model(low=low))
+        pool.refresh(model)
+        assert (model.outcome.status, model.outcome.bound) == (status, bound)

@@ -265,9 +265,11 @@ def test_a_repair_has_the_unit_of_the_rows(unit: str, units: set[str]) -> None:
 
 def test_a_repair_of_some_rows_names_what_stays_in_conflict(monkeypatch: pytest.MonkeyPatch) -> None:
     names = [f"x{number}" for number in range(4)]
-    limits = [Row("all", dict.fromkeys(names, 1.0), Relation.AT_LEAST, 9),
-              *(Row(f"cap {name}", {name: 1}, Relation.AT_MOST, 1) for name in names),
-              Row("aside", {"x0": 1}, Relation.AT_LEAST, 0)]  # fmt: skip
+    limits = [
+        Row("aside", {"x0": 1}, Relation.AT_LEAST, 0),
+        Row("all", dict.fromkeys(names, 1.0), Relation.AT_LEAST, 9),
+        *(Row(f"cap {name}", {name: 1}, Relation.AT_MOST, 1) for name in names),
+    ]
     flat = IndexedModel.from_records([Variable(name) for name in names], limits, Objective({"x0": 1}), Sense.MINIMIZE)
     for most, named, more in ((3, 3, "2 more"), (4, 4, "1 more"), (5, 5, ""), (9, 5, "")):
         monkeypatch.setattr(conflicting, "SHOWN_NAMES", most)
