@@ -5,7 +5,7 @@ from dataclasses import asdict, replace
 import pytest
 
 from oragent.formulate.aims import StatedAim
-from oragent.formulate.appeals import Citation, Dispute, find_citation
+from oragent.formulate.appeals import Citation, Dispute, find_citation, list_disputes, read_dispute
 from oragent.formulate.checks import Checked, CheckStatus, Reason, judge
 from oragent.formulate.metamorphic_tests import Property, _compare_ranges
 from oragent.formulate.model_comparison import ModelComparison, Ruling
@@ -359,3 +359,42 @@ def test_only_rows_that_are_all_violated_make_a_comparison_needless(ruling: Ruli
         RAN, Report("", tuple((f"r{at}", 9.0, "<=", 1.0, "") for at in range(22)), AGREES), OPTIONS
     ).feedback
     assert len(feedback.splitlines()) == 20
+
+
+@pytest.mark.parametrize(
+    ("sentence", "is_cited"), [("the oven has", True), ("an oven has", False), ("the ovens 12", True), ("a1 b2 c3 d4 e5", True), ("breadmaking has", False)]
+)  # fmt: skip
+def test_a_citation_has_twelve_characters_and_three_words(sentence: str, is_cited: bool) -> None:
+    assert (find_citation(f"# {sentence}\n", f"One.\nTwo: {sentence}.") is not None) is is_cited
+
+
+def test_citations_and_disputes_are_shown_with_their_places_and_cut() -> None:
+    assert Citation("", None).text.count("no sentence") == 1
+    assert "line 3" in Citation("the oven", 3).text
+    assert "line" not in Citation("the oven", None).text
+    assert Citation("x" * 999, 1).text.count("x") == 299
+    dispute = Dispute("r", "n", "y" * 999, Citation("a b", 1), Citation("c d", 2))
+    assert dispute.text.count("y") == 299
+    assert all(side.text in dispute.text for side in (dispute.checker, dispute.program))
+    finding = FAILED.findings[0]
+    (listed,) = list_disputes([replace(finding, sentence="c d")], Citation("a b", 7), "a b\nc d")
+    assert (listed.reason, listed.name, listed.finding) == (str(finding.reason), finding.name, finding.text)
+    assert (listed.checker, listed.program) == (Citation("c d", 2), Citation("a b", 7))
+    assert read_dispute(asdict(listed)) == listed
+
+
+def test_a_verdict_has_at_most_twenty_reasons_of_a_line_each() -> None:
+    many = judged(*((f"row {at}", 9.0, "<=", 7.0, "") for at in range(25)), PROFIT)
+    situation = {"is_answer": True, "has_model": True, "message": ""}
+    reasons = decide_verdict(checks=asdict(many), **situation).reasons  # type: ignore[arg-type]
+    assert len(reasons) == 20
+    disputes = [replace(DISPUTE, name=f"row {at}") for at in range(25)]
+    disputed = decide_verdict(checks=asdict(many), disputes=disputes, **situation)  # type: ignore[arg-type]
+    assert (disputed.verdict, len(disputed.reasons)) == (Verdict.DISPUTED, 20)
+    failed = decide_verdict(checks=asdict(PASSED), properties=[WRONG], **situation)  # type: ignore[arg-type]
+    assert all(word in failed.reasons[0] for word in ("order", "x", "differs"))
+    long = decide_verdict(checks=None, is_answer=False, has_model=False, message="z" * 999)
+    assert [reason.count("z") for reason in long.reasons] == [599]
+    assert decide_verdict(checks=None, is_answer=False, has_model=False, message="").reasons == ()
+    silent = decide_verdict(checks=None, **situation)  # type: ignore[arg-type]
+    assert (silent.verdict, len(silent.reasons)) == (Verdict.UNCHECKED, 1)

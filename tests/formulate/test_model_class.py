@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
+from oragent._base.errors import ModellingError
+from oragent.formulate import model_class
 from oragent.formulate.checks import Checked, CheckStatus, judge
-from oragent.formulate.model_class import describe_class, solve_model
+from oragent.formulate.model_class import ProductTerms, describe_class, solve_model
 from oragent.formulate.options import choose_options
 from oragent.formulate.problem import ProblemText
 from oragent.formulate.running import ExecutionResult, FormulationRunner
@@ -12,7 +14,8 @@ from oragent.modelling.data.features import Indicator, ModelFeatures, QuadraticR
 from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.model_records import Objective, Row, Variable
 from oragent.modelling.data.model_values import Relation, Sense, VariableKind
-from oragent.modelling.data.solution import SolveStatus
+from oragent.modelling.data.solution import Solution, SolveStatus
+from oragent.modelling.solving.back_ends.protocol import SolverOptions
 from tests.formulate.stories import STORIES
 
 PRICES = """
@@ -125,3 +128,47 @@ def test_the_class_of_a_model_is_that_of_its_variables_and_rows(
     milp = IndexedModel.from_records(variables, (), Objective({"x": 1.0}), Sense.MAXIMIZE, features=features)
     assert describe_class(milp) == name
     assert describe_class(milp, is_schedule=True).startswith("scheduling")
+
+
+@pytest.mark.parametrize(
+    ("solver", "is_schedule", "refuses", "solvers"),
+    [
+        ("", False, False, [None]), ("highs", False, False, ["highs"]), ("highs", True, False, ["highs"]), ("", True, False, ["cp-sat"]),
+        # What CP-SAT cannot solve is left to the others; a solver of the user is not replaced.
+        ("", True, True, ["cp-sat", None]), ("highs", True, True, ["highs"]),
+    ],
+)  # fmt: skip
+def test_a_model_is_solved_by_the_solver_of_its_class(
+    monkeypatch: pytest.MonkeyPatch, solver: str, is_schedule: bool, refuses: bool, solvers: list[str | None]
+) -> None:
+    met: list[dict[str, object]] = []
+
+    def solve(milp: IndexedModel, **named: object) -> Solution:
+        met.append(named)
+        if refuses and named.get("solver"):
+            raise ModellingError("another class")
+        return Solution(SolveStatus.OPTIMAL)
+
+    monkeypatch.setattr(model_class, "solve", solve)
+    milp = IndexedModel.from_records((Variable("x"),), (), Objective({"x": 1.0}), Sense.MINIMIZE)
+    if refuses and solver:
+        with pytest.raises(ModellingError):
+            solve_model(milp, 7.0, 0.25, solver, 3, is_schedule=is_schedule)
+    else:
+        assert solve_model(milp, 7.0, 0.25, solver, 3, is_schedule=is_schedule).status is SolveStatus.OPTIMAL
+    assert [named.get("solver") for named in met] == solvers
+    assert {named["duals"] for named in met} == {False}
+    assert {named["options"] for named in met} == {SolverOptions(7.0, 0.25, 3)}
+
+
+def test_products_are_terms_in_the_order_of_their_names() -> None:
+    terms = ProductTerms({"x": 2.0}, {("x", "z"): 1.0, ("a", "y"): -3.0, ("b", "b"): 0.0})
+    assert [(term.first, term.second, term.value) for term in terms.quadratic] == [("a", "y", -3.0), ("x", "z", 1.0)]
+    row = terms.row("area", Relation.AT_LEAST, 4.0)
+    assert (row.name, dict(row.terms), row.quadratic, row.relation, row.rhs) == (
+        "area",
+        {"x": 2.0},
+        terms.quadratic,
+        Relation.AT_LEAST,
+        4.0,
+    )

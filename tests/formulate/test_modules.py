@@ -12,6 +12,7 @@ import pytest
 from oragent._base.budget import Spent
 from oragent._base.errors import ReplyError
 from oragent.formulate import modules
+from oragent.formulate import session as session_module
 from oragent.formulate.appeals import Citation
 from oragent.formulate.checks import Checked, CheckFinding, CheckStatus, Reason
 from oragent.formulate.metamorphic_tests import Property, PropertyResult
@@ -711,3 +712,24 @@ def test_two_calls_are_a_program_and_a_checker() -> None:
     asyncio.run(two_calls(session))
     # The error goes back without a diagnosis, and the other reading is solved last.
     assert case.roles == ["program", BACK, CHECK, "reading"]
+
+
+def test_changed_data_are_tested_with_the_units_and_the_checker_of_the_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    met: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
+    results = (PropertyResult(Property.ORDER, True),)
+
+    def run_tests(*words: Any, **named: Any) -> tuple[PropertyResult, ...]:
+        met.append((words, named))
+        return results
+
+    monkeypatch.setattr(session_module, "run_metamorphic_tests", run_tests)
+    session, _ = open_session({}, data={"flour": 21})
+    session.checker = checker("agrees")
+    session.attempts.append(attempt())
+    for parsed, unit in ((None, ""), ({"UNIT": None}, ""), ({"UNIT": "EUR"}, "EUR")):
+        session.pool.append(PoolEntry("formalization", "", parsed))
+        assert asyncio.run(session.test_newest()) == results
+        words, named = met[-1]
+        assert words == (session.runner, session.newest.source, session.problem.interface, {"flour": 21}, {})
+        assert named == {"unit": unit, "checker": session.checker}
+    assert [each.properties for each in session.attempts] == [results]

@@ -1,5 +1,6 @@
 """Problems, data and interfaces out of files; what is wrong with one is said in one line, with file and line."""
 
+import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -31,7 +32,14 @@ from oragent.formulate.problem import (
     read_interface,
     read_problem,
 )
-from oragent.formulate.prompting import extract_program
+from oragent.formulate.prompting import (
+    MAX_CHARACTERS,
+    CommentPool,
+    PoolEntry,
+    describe_library,
+    extract_program,
+    fence_headings,
+)
 
 
 def put(folder: Path, name: str, content: str | bytes) -> Path:
@@ -412,3 +420,65 @@ def test_an_interface_is_the_first_function_of_its_file(
     )
     assert find_function(head, name)
     assert not find_function(head, name.upper())
+
+
+def test_a_path_in_a_message_is_on_one_line_and_cut() -> None:
+    assert len(data_module.show_path(Path("x" * 300))) == 200
+    assert "\n" not in data_module.show_path(Path("a\nb"))
+
+
+@pytest.mark.parametrize(
+    ("text", "fence"), [("# Head\ntext", "```"), ("text", ""), ("# Head\n```\ncode\n```", "````"), ("# Head\n`````\ncode", "``````"), ("####### seven", ""), ("a # b", "")]
+)  # fmt: skip
+def test_a_text_with_headings_is_fenced_by_more_marks_than_it_has(text: str, fence: str) -> None:
+    assert fence_headings(text) == (f"{fence}text\n{text}\n{fence}" if fence else text)
+
+
+def test_the_current_entry_of_a_module_is_its_newest_with_data() -> None:
+    pool = CommentPool(
+        [
+            PoolEntry("a", "one", [1]),
+            PoolEntry("b", " two "),
+            PoolEntry("a", "three"),
+            PoolEntry("c", "four"),
+            PoolEntry("c", "five"),
+            PoolEntry("a", "six", {"k": 2}),
+        ]
+    )
+    for module, text in (("a", "six"), ("b", " two "), ("c", "five")):
+        entry = pool.newest_of(module)
+        assert entry is not None
+        assert entry.text == text
+    assert pool.newest_of("d") is None
+    assert (pool.parsed_of("a"), pool.parsed_of("b"), pool.parsed_of("d")) == ({"k": 2}, {}, {})
+    assert CommentPool(pool[:3]).parsed_of("a") == {}
+    # Each module is shown once, at the place of its current entry.
+    assert re.findall(r"## (\w) \(model\)\n(\w+)", pool.prompt_text) == [("b", "two"), ("c", "five"), ("a", "six")]
+    assert "(empty)" in CommentPool().prompt_text
+    assert [json.loads(line)["text"] for line in pool.to_lines().splitlines()] == [entry.text for entry in pool]
+
+
+@pytest.mark.parametrize(
+    ("source", "library"),
+    [
+        ("import pulp", "PuLP"), ("from ortools.sat.python import cp_model", "OR-Tools' CP-SAT"), ("import ortools.linear_solver", "OR-Tools"), ("  import gurobipy as gp", "gurobipy"),
+        ("import pulp\nimport highspy", "highspy"), ("from pyomo.environ import *", "pyomo"), ("x = 'import pyomo'", "PuLP"), ("", "PuLP"),
+    ],
+)  # fmt: skip
+def test_prompts_name_the_library_of_a_program(source: str, library: str) -> None:
+    words = describe_library(source)
+    assert words["library"].lower() == library.lower()
+    assert library.lower() in words["library_rule"].lower()
+    assert words["library_rules"].startswith(words["library_rule"])
+    assert (words["library_rules"] == words["library_rule"]) is (library != "PuLP")
+
+
+def test_a_reply_of_the_greatest_length_is_read() -> None:
+    head = "def solve(d): return 1\n"
+    for size, is_read in ((MAX_CHARACTERS, True), (MAX_CHARACTERS + 1, False)):
+        reply = head + "#" * (size - len(head))
+        if is_read:
+            assert extract_program(reply, "solve").startswith(head)
+        else:
+            with pytest.raises(ReplyError):
+                extract_program(reply, "solve")

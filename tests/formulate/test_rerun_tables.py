@@ -3,6 +3,7 @@
 import io
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from scipy.optimize import linprog
 
 from oragent._base.errors import ProblemError
 from oragent.formulate import command as command_module
+from oragent.formulate import rerun as rerun_module
 from oragent.formulate.command import formulate_file, rerun_files
 from oragent.formulate.data import read_data
 from oragent.formulate.folder import read_request
@@ -19,6 +21,8 @@ from oragent.formulate.rerun import rerun_formulation
 from oragent.formulate.table_fitting import FormerTable, fit_table, fit_value
 from oragent.formulate.verdicts import Verdict
 from oragent.llm.callable import Scripted
+from tests.formulate.results import BAKERY, result_of
+from tests.formulate.results import ROWS as ROWS_OF_BAKERY
 
 TEXT = """A dairy makes cheese in each month of the table. A month makes at most 120 kg. Cheese may be stored for later
 months at 0.50 EUR per kg and month. The demand of each month is met. Costs of making and storing are as low as possible.
@@ -362,3 +366,69 @@ def test_a_program_that_does_not_read_what_changed_is_not_called_checked(tmp_pat
     assert rerun.outcome.result is not None
     assert rerun.outcome.result.judgement.verdict is Verdict.UNCHECKED
     assert rerun.changes == {}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "changes"),
+    [
+        ({"a": 1.0, "b": 2.0}, {"a": 1.0, "b": 3.0}, {"b": (2.0, 3.0)}), ({"a": 1.0}, {"b": 0.0}, {"a": (1.0, None), "b": (None, 0.0)}), ({"a": 1e6}, {"a": 1e6 + 0.5}, {}), ({"a": -1e6}, {"a": -1e6 - 2.0}, {"a": (-1e6, -1e6 - 2.0)}),
+        ({"a": -1e6}, {"a": -1e6 - 0.5}, {}), ({"a": 0.1}, {"a": 0.1 + 5e-7}, {}), ({"a": 0.1}, {"a": 0.1 - 2e-6}, {"a": (0.1, 0.1 - 2e-6)}), (None, {"a": 1.0}, {"a": (None, 1.0)}),
+    ],
+)  # fmt: skip
+def test_changes_are_values_that_differ_by_more_than_a_millionth(
+    before: dict | None, after: dict, changes: dict
+) -> None:
+    old, new = (
+        result_of(BAKERY, solution=None if values is None else {"values": values}) for values in (before, after)
+    )
+    assert rerun_module._compare_values(old, new) == changes
+    lines = rerun_module._changes_text(changes).splitlines()
+    assert lines[0] == "variable,old,new"
+    assert [line.split(",")[0] for line in lines[1:]] == list(changes)
+    assert all("None" not in line for line in lines)
+
+
+def test_models_are_the_same_if_each_part_is() -> None:
+    other = BAKERY.with_records(rows=ROWS_OF_BAKERY[:2])
+    same = rerun_module._is_same_model
+    assert same(result_of(BAKERY), result_of(BAKERY)) is True
+    assert same(result_of(BAKERY), result_of(other)) is False
+    assert same(replace(result_of(BAKERY), milp=None), result_of(BAKERY)) is False
+    assert same(result_of(BAKERY), replace(result_of(BAKERY), milp=None)) is False
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_refused"),
+    [
+        # Zeros show nothing of the size of figures.
+        ([0, 2300], [0, 2.3], True), ([0, 950], [0.0, 1.95], True), ([0, 0], [0, 2.3], False), ([None, 950], [None, 1.95], True), ([100, 950], [1.95, 0], True), ([97, 950], [1.95, 0], False),
+        ([950, 2300], [2, 3], False), ([950, 2300], [2.0, 3.0], False), ([950.5, 2300], [1.95, 2.3], False),
+    ],
+)  # fmt: skip
+def test_fractions_far_below_whole_figures_are_thousands(old: list, new: list, is_refused: bool) -> None:
+    reading = FormerTable([{"a": value} for value in old], {})
+    rows = [{"a": value} for value in new]
+    if is_refused:
+        with pytest.raises(ProblemError):
+            fit_table("f.json", "t", reading, rows, None)
+    else:
+        assert fit_table("f.json", "t", reading, rows, None)[0] == rows
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fits"),
+    [
+        ([1], [1, 2], True),
+        (["a"], ["b", 2], False),
+        ({"x": 1}, {"y": 2, "z": 3}, True),
+        ([], ["a", 1], True),
+        ([1, "a"], [2, 3], True),
+        ([[1]], [["a"]], True),
+    ],
+)
+def test_lists_of_one_kind_keep_it(old: object, new: object, fits: bool) -> None:
+    if fits:
+        assert fit_value("f.json", "v", old, new) == new
+    else:
+        with pytest.raises(ProblemError):
+            fit_value("f.json", "v", old, new)
