@@ -10,13 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oragent._base.budget import Budget
+from oragent.formulate import aims as aims_module
 from oragent.formulate.aims import (
     AimFacts,
     StagedObjective,
     StatedAim,
+    choose_senses,
     direct_objectives,
     direct_solution,
     list_aims,
+    match_aims,
     staged_objectives,
 )
 from oragent.formulate.folder import FormulationEnd, finalize
@@ -561,3 +564,86 @@ def test_more_aims_of_a_checker_than_the_model_has_are_shown_with_their_own_valu
     ]  # fmt: skip
     assert {aim.is_compared for aim in aims} == {compared != 0}
     assert len(list_aims(milp, {"objective": None, "values": {}}, (), stated)) == 1
+
+
+@pytest.mark.parametrize(
+    ("aim", "sense", "value", "sign"),
+    [
+        (8.0, Sense.MINIMIZE, 8.0, 1), (-8.0, Sense.MAXIMIZE, 8.0, -1), (8.0, Sense.MAXIMIZE, 8.0, 0), (-8.0, Sense.MINIMIZE, 8.0, 0), (None, Sense.MINIMIZE, 8.0, 0), (8.0, Sense.MINIMIZE, None, 0),
+        # A millionth of the value, or of 1.
+        (1e6 + 0.9, Sense.MINIMIZE, 1e6, 1), (1e6 + 1.1, Sense.MINIMIZE, 1e6, 0), (-1e6 - 0.9, Sense.MINIMIZE, -1e6, 1), (0.1 + 0.9e-6, Sense.MINIMIZE, 0.1, 1), (0.1 + 1.1e-6, Sense.MINIMIZE, 0.1, 0),
+        # A value of 0 shows no direction.
+        (0.0, Sense.MINIMIZE, 0.0, 1), (0.0, Sense.MAXIMIZE, 0.0, 0), (0.0, Sense.MAXIMIZE, 0.9e-6, 0), (-1.1e-6, Sense.MAXIMIZE, 1.1e-6, -1), (1.1e-6, Sense.MAXIMIZE, -1.1e-6, -1),
+    ],
+)  # fmt: skip
+def test_values_are_those_of_an_objective_or_of_its_negative(
+    aim: float | None, sense: Sense, value: float | None, sign: int
+) -> None:
+    objective = StagedObjective("cost", Sense.MINIMIZE, {"x": 1.0})
+    assert aims_module._compare_values(StatedAim("aim", sense, aim), objective, value) == sign
+
+
+@pytest.mark.parametrize(
+    ("terms", "sense", "sign"),
+    [
+        ({"x": 2.0, "y": -3.0}, Sense.MINIMIZE, 1), ({"x": 2.0, "y": -3.0, "z": 0.0}, Sense.MINIMIZE, 1), ({"x": -2.0, "y": 3.0}, Sense.MAXIMIZE, -1), ({"x": 2.0, "y": -3.0}, Sense.MAXIMIZE, 0),
+        ({"x": 2.0}, Sense.MINIMIZE, 0), ({"x": 2.0, "y": -3.0, "z": 1.0}, Sense.MINIMIZE, 0), ({"x": 2.0 + 1e-6, "y": -3.0}, Sense.MINIMIZE, 1), ({"x": 2.0 + 3e-6, "y": -3.0}, Sense.MINIMIZE, 0),
+        (None, Sense.MINIMIZE, 0), ({}, Sense.MINIMIZE, 0),
+    ],
+)  # fmt: skip
+def test_terms_are_those_of_an_objective_or_of_its_negative(
+    terms: dict[str, float] | None, sense: Sense, sign: int
+) -> None:
+    objective = StagedObjective("cost", Sense.MINIMIZE, {"x": 2.0, "y": -3.0, "w": 0.0})
+    compare = aims_module._compare_terms
+    assert compare(StatedAim("aim", sense, 5.0, terms), objective, None) == sign
+    # Nothing is known of products, and an objective that ranks no plan is none.
+    product = StagedObjective("area", Sense.MINIMIZE, objective.terms, quadratic=(QuadraticTerm("x", "y", 1.0),))
+    assert compare(StatedAim("aim", sense, 5.0, terms), product, None) == 0
+    empty = StagedObjective("none", Sense.MINIMIZE, {"x": 0.0})
+    assert compare(StatedAim("aim", sense, 5.0, {} if terms is None else terms), empty, None) == 0
+    assert (objective.is_empty, product.is_empty, empty.is_empty) == (False, False, True)
+    assert not StagedObjective("area", Sense.MINIMIZE, {}, quadratic=product.quadratic).is_empty
+
+
+def test_aims_correspond_by_terms_then_by_values_then_by_their_order() -> None:
+    objectives = [StagedObjective(name, Sense.MINIMIZE, {name: 1.0}) for name in "abc"]
+    point = {"a": 1.0, "b": 2.0, "c": 3.0}
+
+    def match(*stated: StatedAim, count: int = 3, at: dict[str, float] | None = point) -> list[int | None]:
+        return [aim.aim for aim in match_aims(objectives[:count], at, stated)]
+
+    by_order, by_value = StatedAim("n", Sense.MINIMIZE, 9.0), StatedAim("v", Sense.MINIMIZE, 2.0)
+    by_terms = StatedAim("t", Sense.MINIMIZE, 2.0, {"a": 1.0})
+    assert match(by_order, by_value, by_terms) == [2, 1, 0]
+    assert match(by_value, by_value) == [1, 0]
+    assert match(by_order, by_value, at=None) == [0, 1]
+    # Several aims may be one weighted sum; a single one is that of the program.
+    assert match(by_order, by_order, count=1) == [None, None]
+    assert match(by_order, count=1) == [0]
+    assert match(by_order, by_order, by_order, by_order) == [0, 1, 2, None]
+    assert match() == []
+
+
+@pytest.mark.parametrize(
+    ("status", "stated", "value", "sense"),
+    [
+        (SolveStatus.OPTIMAL, False, -5.0, Sense.MAXIMIZE), (SolveStatus.INFEASIBLE, False, -5.0, Sense.MINIMIZE), (SolveStatus.OPTIMAL, True, -5.0, Sense.MINIMIZE), (SolveStatus.OPTIMAL, False, 5.0, Sense.MINIMIZE),
+    ],
+)  # fmt: skip
+def test_the_word_of_the_author_counts_for_aims_that_no_checker_states(
+    status: SolveStatus, stated: bool, value: float, sense: Sense
+) -> None:
+    goal = FurtherObjective("first", {"y": 1.0}, Sense.MAXIMIZE, priority=1)
+    milp = IndexedModel.from_records(
+        (Variable("x", -9, 9), Variable("y", -9, 9)),
+        (),
+        Objective({"x": 1.0}),
+        Sense.MINIMIZE,
+        features=ModelFeatures(goals=(goal,)),
+    )
+    facts = [AimFacts("first", "", Sense.MAXIMIZE), AimFacts("second", "", Sense.MAXIMIZE)]
+    aims = [StatedAim("second", Sense.MINIMIZE, value, aim=1)] if stated else []
+    solution = Solution(status, objective=value, values={"x": value, "y": 1.0})
+    assert choose_senses(milp, solution, aims, facts) == [Sense.MAXIMIZE, sense]
+    assert choose_senses(milp, solution, aims, facts[:1]) == [Sense.MAXIMIZE, Sense.MINIMIZE]

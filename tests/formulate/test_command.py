@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -18,7 +19,7 @@ from oragent.cli.app import app
 from oragent.formulate import command
 from oragent.formulate.api import formulate
 from oragent.formulate.checks import CheckStatus
-from oragent.formulate.command import formulate_file, resume, rewrite_page, show_formulation
+from oragent.formulate.command import formulate_file, resume, rewrite_page, show_formulation, verify_files
 from oragent.formulate.folder import (
     FormulationEnd,
     FormulationRequest,
@@ -28,7 +29,7 @@ from oragent.formulate.folder import (
     read_request,
 )
 from oragent.formulate.formulation import FormulationResult
-from oragent.formulate.options import FormulateCommand, choose_options
+from oragent.formulate.options import FormulateCommand, VerifyCommand, choose_options
 from oragent.formulate.pages import mark_sentences
 from oragent.formulate.problem import ProblemText
 from oragent.ledger import Study
@@ -36,7 +37,7 @@ from oragent.llm.callable import Scripted
 from oragent.llm.model import Request
 from oragent.llm.model_settings import ModelSettings, RuntimeSettings, RuntimeWords
 from oragent.modelling.data.solution import SolveStatus
-from oragent.modelling.files.model_files import read
+from oragent.modelling.files.model_files import read, write
 from oragent.modelling.solving.model_solving import solve
 from oragent.report.pages.value_tables import PULP
 from tests.formulate import pharmacy, transport
@@ -700,3 +701,62 @@ def test_only_an_unfinished_formulation_is_continued(
     else:
         with pytest.raises(StoreError):
             resume(folder, console, Scripted(pharmacy.reply))
+
+
+@pytest.mark.parametrize("is_file", [True, False])
+def test_a_verification_has_the_files_or_the_texts_of_the_command_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_file: bool
+) -> None:
+    met: list[tuple[Any, ...]] = []
+
+    def verify(request: FormulationRequest, given: Any, outputs: Path, **named: Any) -> tuple[Path, FormulationEnd]:
+        met.append((request, given, outputs, named))
+        folder = create_folder(outputs, request)
+        return folder, price_result(result_of(BAKERY, checks=checks_of(CheckStatus.FAILED, FINDING)))
+
+    monkeypatch.setattr(command, "verify_given", verify)
+    write(BAKERY, tmp_path / "model.json")
+    for name, text in (
+        ("dough.md", STORY),
+        ("checker.py", "the checker"),
+        ("s.json", '{"x": 1.0}'),
+        ("d.csv", "rye,kg\na,2.300\nb,1.250\n"),
+    ):
+        (tmp_path / name).write_text(text)
+    words = VerifyCommand(
+        tmp_path / "dough.md" if is_file else STORY, tmp_path / "model.json", tmp_path / "out", (tmp_path / "d.csv",), tmp_path / "s.json",
+        tmp_path / "checker.py" if is_file else "the checker", tmp_path / "replay", {"time_s": 7.0}, named(),
+    )  # fmt: skip
+    model = Scripted(pharmacy.reply)
+    code, output = said(lambda console: verify_files(words, console, model))
+    ((request, given, outputs, options),) = met
+    assert code == 4
+    assert (request.problem.text, request.problem.name) == (STORY, "dough" if is_file else "baker-makes-x-y-oven")
+    assert request.problem.data == {"d": [{"rye": "a", "kg": 2.3}, {"rye": "b", "kg": 1.25}]}
+    assert (request.options.metamorphic, request.options.time_s, request.runtime.model_name) == (
+        True,
+        7.0,
+        "some-model",
+    )
+    assert (given.milp.row_records, given.point) == (BAKERY.row_records, {"x": 1.0})
+    assert outputs == tmp_path / "out"
+    assert options == {"checker": "the checker", "model": model, "replay": tmp_path / "replay"}
+    # What was read from the table is said first.
+    first, second, *_ = output.splitlines()
+    assert "2.300" in first
+    assert second.startswith("verification: ")
+    code, _ = said(lambda console: verify_files(replace(words, checker=None, solution=None), console))
+    assert (met[-1][1].point, met[-1][3]["checker"], met[-1][3]["model"]) == (None, "", None)
+
+
+def test_at_most_five_unclear_figures_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Ended(monkeypatch, result_of(BAKERY))
+    figures = [f"{at}.300" for at in range(1, 8)]
+    _, output = said(
+        lambda console: formulate_file(
+            dough(tmp_path, f"Use {' or '.join(figures)}."), console, Scripted(pharmacy.reply)
+        )
+    )
+    notice = output.partition("read in two ways")[0]
+    assert [figure in notice for figure in figures] == [True] * 5 + [False] * 2
+    assert re.findall(r"[\d.]+\d", output.partition("read in two ways")[2].partition("\n")[0]) == ["1300", "1.3"]
