@@ -6,10 +6,13 @@ from dataclasses import replace
 import pytest
 
 from oragent.formulate.breakdown import (
+    GERMAN_WEEKDAYS,
     MAX_PERIODS,
     MAX_ROWS,
     MAX_SERIES,
+    MONTHS,
     SINGLE,
+    WEEKDAYS,
     LimitUse,
     TimeChart,
     UseTable,
@@ -362,3 +365,9 @@ def test_at_most_twelve_periods_are_named_below_their_columns(count: int, every:
     )
     # Below the bars, within the view box.
     assert {TOP + HEIGHT < y <= 184 for _, y, _ in named} == {True}
+
+
+@pytest.mark.parametrize("words", [MONTHS, WEEKDAYS, GERMAN_WEEKDAYS])
+def test_all_names_of_months_and_weekdays_are_periods_in_the_order_of_the_data(words: frozenset[str]) -> None:
+    labels = sorted(words, reverse=True)
+    assert find_periods(series(*((label,) for label in labels))) == (0, tuple(labels))

@@ -14,7 +14,7 @@ from oragent.modelling.data.features import FurtherObjective, ModelFeatures, Qua
 from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.model_records import Objective, Row, Variable
 from oragent.modelling.data.model_values import Relation, Sense, VariableKind
-from oragent.modelling.data.solution import SolveStatus
+from oragent.modelling.data.solution import Solution, SolveStatus
 from oragent.modelling.solving.model_solving import solve
 
 INTEGER = VariableKind.INTEGER
@@ -372,3 +372,44 @@ def test_the_constant_of_a_switch_is_no_limit(terms: dict[str, float], rhs: floa
     assert sum(value * point[name] for name, value in terms.items()) == pytest.approx(rhs)
     groups = effects_module._group_rows(milp, solution)
     assert [name for name, _ in groups] == (["row"] if shown else []) + ["last"]
+
+
+@pytest.mark.parametrize(
+    ("base", "step", "aim"),
+    [
+        (1e6, 0.05, 1),
+        (-1e6, 0.05, 1),
+        (-1e6, -0.05, 1),
+        (1e6, 0.2, 0),
+        (-1e6, 0.2, 0),
+        (-1e6, -0.2, 0),
+        (0.5, 0.9e-7, 1),
+        (0.5, 1.5e-7, 0),
+        (-0.5, 0.9e-7, 1),
+    ],
+)
+def test_the_most_important_aim_changes_beyond_its_tolerance(
+    monkeypatch: pytest.MonkeyPatch, base: float, step: float, aim: int
+) -> None:
+    """The first aim changes by a step, and the second one by 1."""
+    goal = FurtherObjective("first", {"x": 1.0}, Sense.MAXIMIZE, base, priority=1)
+    row = Row("limit", {"x": 1.0, "z": 1.0}, Relation.AT_MOST, 4.0)
+    milp = IndexedModel.from_records(
+        tuple(Variable(name, -9, 9) for name in "xyz"), (row,), Objective({"y": 1.0}), Sense.MAXIMIZE, features=ModelFeatures(goals=(goal,))
+    )  # fmt: skip
+    before = Solution(
+        SolveStatus.OPTIMAL,
+        objective=2.0,
+        values={"x": 0.0, "y": 2.0, "z": 4.0},
+        activities={"limit": 4.0},
+        slacks={"limit": 0.0},
+    )
+    after = Solution(SolveStatus.OPTIMAL, objective=3.0, values={"x": step, "y": 3.0, "z": 4.0})
+    monkeypatch.setattr(effects_module, "solve_model", lambda milp, seconds: after)
+    (effect,) = measure_effects(milp, before)
+    assert effect.aim == aim
+    assert effect.changes == dict.fromkeys((1, 10), pytest.approx(step if aim == 0 else 1.0, rel=1e-3))
+    # What was not proven in time has no effect.
+    rough = replace(after, status=SolveStatus.FEASIBLE)
+    monkeypatch.setattr(effects_module, "solve_model", lambda milp, seconds: rough)
+    assert measure_effects(milp, before) == ()

@@ -584,3 +584,58 @@ def test_no_gold_model_of_the_verified_set_gives_an_alarm(runner: FormulationRun
 )
 def test_only_names_beside_others_are_permuted(data: dict, new: dict, names: tuple[str, ...]) -> None:
     assert permute_names(data) == (new, names)
+
+
+def rows_of(*figures: object) -> list[dict[str, object]]:
+    """A table with a name and a figure in each row; None stands for no figure."""
+    return [
+        {"n": f"name {'abcdef'[at]}"} | ({} if figure is None else {"v": figure}) for at, figure in enumerate(figures)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("data", "is_turned"),
+    [
+        ({"t": rows_of(1, 2, 7)}, True), ({"t": rows_of(1, 2, 3)}, False), ({"t": rows_of(7, 8, 9)}, False), ({"t": rows_of(3, 2, 1)}, True), ({"t": rows_of(2, 2, 2)}, True),
+        ({"t": rows_of(1, None, 2)}, True), ({"t": rows_of(1, 2, None)}, True), ({"t": rows_of(1.0, 2.0, 3.0)}, True), ({"t": rows_of("1", "2", "3")}, False),
+        # Another list of the same length may belong to the rows; a table with names does not, and one without does.
+        ({"t": rows_of(5, 2), "u": [1, 2]}, False), ({"t": rows_of(5, 2), "u": [1, 2, 3]}, True), ({"t": rows_of(5, 2), "u": {"deep": [[7, 8]]}}, False), ({"t": rows_of(5, 2), "u": rows_of(9, 3)}, True),
+        ({"t": rows_of(5, 2), "u": [{"v": 9}, {"v": 3}]}, False), ({"t": rows_of(5, 2), "u": [{"v": 9}, {"v": 3}, {"v": 4}]}, True),
+        ({"t": [{"n": "week a", "v": 5}, {"n": "b", "v": 2}]}, False), ({"t": [{"n": "a", "last_v": 5}, {"n": "b", "last_v": 2}]}, False),
+    ],
+)  # fmt: skip
+def test_a_table_is_turned_if_neither_its_rows_nor_other_lists_count_them(
+    data: dict[str, Any], is_turned: bool
+) -> None:
+    assert reverse_order(data)["t"] == (data["t"][::-1] if is_turned else data["t"])
+    assert sorted(reverse_order(data)) == sorted(data)
+
+
+def test_objects_are_turned_on_each_level_unless_their_names_have_an_order() -> None:
+    data = {"x": {"b": {"q": 1, "p": 2}, "a": {"Monday": 1, "Friday": 2}}, "y": [3, 1], "z": rows_of(5, 2)}
+    turned = reverse_order(data)
+    assert (list(turned), list(turned["x"]), list(turned["x"]["b"]), list(turned["x"]["a"])) == (
+        ["z", "y", "x"], ["a", "b"], ["p", "q"], ["Monday", "Friday"],
+    )  # fmt: skip
+    assert turned["y"] == [3, 1]
+    assert list(reverse_order({"y2": 1, "x": 2})) == ["y2", "x"]
+
+
+@pytest.mark.parametrize(
+    ("data", "names"),
+    [
+        # The values of an object with names of objects have one kind.
+        ({"p": {"ab": 1, "cd": 2.5}}, ("ab", "cd")), ({"p": {"ab": 1, "cd": "x"}}, ()), ({"p": {"ab": True, "cd": 2}}, ()), ({"p": {"ab": 1}}, ()), ({"p": [1, 2]}, ()),
+        ({"p": {"ef": {"ab": 1, "cd": 2}, "gh": {"cd": 1, "ab": 2}}}, ("ef", "gh", "ab", "cd")), ({"p": {"ab": 1, "day": 2}}, ()), ({"p": {"x1": 1, "x2": 2}}, ()),
+        # Groups that share a name are permuted once.
+        ({"p": {"ab": 1, "cd": 2}, "q": {"cd": 1, "ef": 2}}, ("ab", "cd")), ({"p": {"cd": 1, "ab": 2, "ef": 3}}, ("ab", "cd", "ef")),
+    ],
+)  # fmt: skip
+def test_names_of_objects_are_keys_of_values_of_one_kind(data: dict[str, Any], names: tuple[str, ...]) -> None:
+    new, permuted = permute_names(data)
+    assert permuted == names
+    assert set(iterate_keys(new)) == set(iterate_keys(data))
+    if len(names) in (2, 3):
+        # Each name has the next one in its place.
+        following = dict(zip(names, (*names[1:], names[0]), strict=True))
+        assert new["p"] == {following[name]: value for name, value in data["p"].items()}

@@ -583,7 +583,9 @@ def test_what_the_program_gives_up_in_an_aim_is_no_contradiction(
     ("gain", "ruling"),
     [(1e-6, Ruling.AGREES), (-1e-6, Ruling.AGREES), (1.5e-6, Ruling.FORBIDS), (-1.5e-6, Ruling.ALLOWS)],
 )
-def test_a_gain_of_the_tolerance_is_none(sense: Sense, gain: float, ruling: Ruling) -> None:
+def test_a_gain_of_the_tolerance_is_none(
+    monkeypatch: pytest.MonkeyPatch, sense: Sense, gain: float, ruling: Ruling
+) -> None:
     """The best value of the checks is 0."""
     milp = IndexedModel.from_records((Variable("x", -9, 9),), (), Objective({"x": 1.0}), sense)
     checks = [
@@ -593,6 +595,10 @@ def test_a_gain_of_the_tolerance_is_none(sense: Sense, gain: float, ruling: Ruli
     value = sense.sign * gain
     point = Solution(SolveStatus.OPTIMAL, objective=value, bound=value, values={"x": value})
     assert counter(milp, point, checks).ruling is ruling
+    # Without a proof of the checks, only a better point contradicts.
+    answer = Solution(SolveStatus.FEASIBLE, objective=0.0, bound=0.0, values={"x": 0.0})
+    monkeypatch.setattr(model_comparison, "_solve_checks", lambda *words: answer)
+    assert counter(milp, point, checks).ruling is (Ruling.FORBIDS if ruling is Ruling.FORBIDS else Ruling.UNDECIDED)
 
 
 @pytest.mark.parametrize(
@@ -701,8 +707,11 @@ def test_checks_are_solved_by_the_solver_of_the_user_if_it_can(monkeypatch: pyte
 def test_the_time_for_bounds_is_shared_by_the_aims(monkeypatch: pytest.MonkeyPatch) -> None:
     seconds: list[float] = []
 
+    held: list[float] = []
+
     def solve_model(checks: IndexedModel, limit_s: float) -> Solution:
         seconds.append(limit_s)
+        held.extend(row.rhs for row in checks.row_records if row.name.startswith("aim"))
         return solve(checks, duals=False)
 
     monkeypatch.setattr(model_comparison, "solve_model", solve_model)
@@ -712,6 +721,8 @@ def test_the_time_for_bounds_is_shared_by_the_aims(monkeypatch: pytest.MonkeyPat
     assert len(seconds) == 2
     assert 0 < seconds[0] <= 0.25
     assert 0.25 < seconds[1] <= 0.5
+    # The first aim, which is x + 1, is held at 4 within a millionth.
+    assert 3.0 - held[0] == pytest.approx(4e-6, rel=1e-3)
     assert model_comparison._possible_gain(checks, {"x": 3.0, "y": 4.0}, 0.0) is None
     assert len(seconds) == 2
     # Values below 0, and small ones, which are compared with 1.
@@ -773,15 +784,15 @@ def test_tasks_with_fixed_durations_are_intervals_of_a_machine() -> None:
         task(fixed, replace(on, terms={"on": 2.0})),
         task(fixed, replace(on, rhs=-1.0)),
         task(fixed, CheckRow("", {}, "", 0.0)),
+        task(fixed),
     )
     rows = [CheckRow("row", {"s": 1.0}, "<=", 3.0), CheckRow("machine", {}, "no overlap", 0.0, cases=group)]
-    first, second = model_comparison._task_intervals(rows)
-    assert {interval.lane for interval in (first, second)} == {"check 1"}
-    assert all(interval.is_exclusive for interval in (first, second))
+    intervals = list(model_comparison._task_intervals(rows))
+    assert {(interval.lane, interval.is_exclusive) for interval in intervals} == {("check 1", True)}
     # From 2 s + 3, for 4.
     values = {"s": 5.0, "on": 1.0}
-    assert [(interval.start.at(values), interval.end.at(values)) for interval in (first, second)] == [(13.0, 17.0)] * 2
-    assert [interval.conditions for interval in (first, second)] == [{}, {"on": 1.0}]
+    assert [(interval.start.at(values), interval.end.at(values)) for interval in intervals] == [(13.0, 17.0)] * 3
+    assert [interval.conditions for interval in intervals] == [{}, {"on": 1.0}, {}]
 
 
 @pytest.mark.parametrize(

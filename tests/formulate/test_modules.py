@@ -733,3 +733,10 @@ def test_changed_data_are_tested_with_the_units_and_the_checker_of_the_session(m
         assert words == (session.runner, session.newest.source, session.problem.interface, {"flour": 21}, {})
         assert named == {"unit": unit, "checker": session.checker}
     assert [each.properties for each in session.attempts] == [results]
+
+
+@pytest.mark.parametrize(("data", "names"), [({}, "none"), ({"flour": 21, "hours": 12}, "flour, hours")])
+def test_the_author_of_a_checker_is_told_the_names_of_the_data(data: dict[str, int], names: str) -> None:
+    session, _ = open_session({}, data=data)
+    session.attempts.append(attempt())
+    assert modules.prompt_checker(session).partition("# Parameters")[2].splitlines()[1] == names
