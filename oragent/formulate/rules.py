@@ -16,7 +16,14 @@ import numpy as np
 
 from oragent._base.errors import ModellingError
 from oragent.formulate.model_class import ANY, LARGEST, NO_OVERLAP, PIECES, solve_model
-from oragent.formulate.model_comparison import RELATIONS, CheckRow, ChecksBuilder, checker_milp, overlap_choices
+from oragent.formulate.model_comparison import (
+    RELATIONS,
+    SENSES,
+    CheckRow,
+    ChecksBuilder,
+    checker_milp,
+    overlap_choices,
+)
 from oragent.modelling.data.features import QuadraticRow, QuadraticTerm
 from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.model_records import Objective, Row, Variable, scale_row
@@ -115,7 +122,8 @@ def compare_rules(
         limit_s: Seconds for all rules together; those that are not reached are not compared.
     """
     deadline = time.monotonic() + limit_s
-    checks = checker_milp(milp, entries, columns)
+    # Aims are no rules; a checker may state fewer of them than the model has.
+    checks = checker_milp(milp, [entry for entry in entries if entry.relation not in SENSES], columns)
     plain = checks.with_records(objective=Objective(), features=replace(checks.named_features, goals=(), quadratic=()))
     model = _with_definitions(milp, entries)
     rules = list(_check_rules(model, entries, deadline))

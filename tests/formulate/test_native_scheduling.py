@@ -347,3 +347,107 @@ def test_an_order_of_two_tasks_is_read_from_its_row(
     assert _read_order([part]) == order
     assert _read_order([part, part]) is None
     assert _read_order([]) is None
+
+
+def list_machines(sizes: dict[str, int], pairs: list[tuple[str, str]], rhs: float = 1.0) -> list[set[tuple[str, int]]]:
+    """Tasks with their durations on each machine, for pairs of which one task comes before the other."""
+    cp_model = pytest.importorskip("ortools.sat.python.cp_model")
+    indicators, rows = [], []
+    for first, second in pairs:
+        for before, after in ((first, second), (second, first)):
+            switch = f"{before} before {after}"
+            terms = {before: 1.0, after: -1.0}
+            indicators.append(Indicator(switch, switch, True, terms, Relation.AT_MOST, -float(sizes[before])))
+        terms = {f"{first} before {second}": 1.0, f"{second} before {first}": 1.0}
+        rows.append(Row(f"{first} or {second}", terms, Relation.AT_LEAST, rhs))
+    variables = [Variable(name, 0, 30, INTEGER) for name in sizes]
+    variables += [Variable(part.binary, 0, 1, INTEGER) for part in indicators]
+    features = ModelFeatures(indicators=tuple(indicators))
+    milp = IndexedModel.from_records(variables, rows, Objective({"a": 1.0}), Sense.MINIMIZE, features=features)
+    model = cp_model.CpModel()
+    columns = {variable.name: model.new_int_var(0, 30, variable.name) for variable in variables}
+    _add_machines(model, milp, columns)
+    names = {column.index: name for name, column in columns.items()}
+    tasks = {}
+    for at, constraint in enumerate(model.proto.constraints):
+        if constraint.has_interval():
+            part = constraint.interval
+            tasks[at] = (names[part.start.vars[0]], part.size.offset)
+    return [
+        {tasks[at] for at in constraint.no_overlap.intervals} for constraint in model.proto.constraints if constraint.has_no_overlap()
+    ]  # fmt: skip
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.sets(st.sampled_from(list(itertools.combinations("abcde", 2)))),
+    st.lists(st.integers(1, 4), min_size=5, max_size=5),
+)
+def test_machines_have_each_pair_of_tasks_that_excludes_each_other(
+    pairs: set[tuple[str, str]], durations: list[int]
+) -> None:
+    sizes = dict(zip("abcde", durations, strict=True))
+    machines = list_machines(sizes, sorted(pairs))
+    shared = [pair for machine in machines for pair in itertools.combinations(sorted(name for name, _ in machine), 2)]
+    assert set(shared) == pairs
+    assert all(len(machine) > 1 for machine in machines)
+    assert {task for machine in machines for task in machine} <= set(sizes.items())
+
+
+def test_the_largest_groups_of_tasks_are_found_first() -> None:
+    """Three tasks that exclude each other, and a fourth one that excludes one of them."""
+    sizes = {"a": 1, "b": 2, "c": 3, "d": 4}
+    for order in itertools.permutations([("a", "b"), ("a", "c"), ("b", "c"), ("a", "d")]):
+        machines = list_machines(sizes, list(order))
+        assert [{name for name, _ in machine} for machine in machines] == [set("abc"), set("ad")]
+    assert list_machines(sizes, [("a", "b")], 2.0) == []
+
+
+class SlowSolver:
+    """Makes solvers that call their status by another name, and remembers them."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, word: str = "") -> None:
+        cp_model = pytest.importorskip("ortools.sat.python.cp_model")
+        solvers = self.solvers = []
+        kind = cp_model.CpSolver
+
+        class Solver(kind):
+            def __init__(self) -> None:
+                super().__init__()
+                solvers.append(self)
+
+            def status_name(self, status: object = None) -> str:
+                return word or super().status_name(status)
+
+        monkeypatch.setattr(cp_model, "CpSolver", Solver)
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_the_solver_has_the_limits_of_the_caller(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
+    made = SlowSolver(monkeypatch)
+    milp = case_model([SOME], [SOME, SOME], (1.0, 1.0), Sense.MAXIMIZE, Sense.MAXIMIZE if count == 2 else None)
+    assert solve_with_cp_sat(milp, (), 12.0, threads=2, gap=0.25) is not None
+    (solver,) = made.solvers
+    assert (solver.parameters.num_workers, solver.parameters.relative_gap_limit) == (2, 0.25)
+    assert solver.parameters.max_time_in_seconds == 12.0 / count
+
+
+@pytest.mark.parametrize(
+    ("word", "status"),
+    [
+        ("UNKNOWN", SolveStatus.UNKNOWN),
+        ("MODEL_INVALID", SolveStatus.UNKNOWN),
+        ("FEASIBLE", SolveStatus.FEASIBLE),
+        ("INFEASIBLE", SolveStatus.INFEASIBLE),
+        ("OPTIMAL", SolveStatus.OPTIMAL),
+    ],
+)
+def test_each_ending_of_the_solver_has_its_status(
+    monkeypatch: pytest.MonkeyPatch, word: str, status: SolveStatus
+) -> None:
+    SlowSolver(monkeypatch, word)
+    solution = solve_with_cp_sat(NATIVE, (), 20.0)
+    assert solution is not None
+    assert (solution.status, solution.solver) == (status, "CP-SAT")
+    assert bool(solution.note) is (status is SolveStatus.FEASIBLE)
+    assert (solution.objective is not None) is status.has_point

@@ -13,15 +13,19 @@ from scipy.optimize import linprog
 from oragent._base.errors import ProblemError
 from oragent.formulate import command as command_module
 from oragent.formulate import rerun as rerun_module
+from oragent.formulate.checks import CheckStatus
 from oragent.formulate.command import formulate_file, rerun_files
 from oragent.formulate.data import read_data
 from oragent.formulate.folder import read_request
-from oragent.formulate.options import FormulateCommand
+from oragent.formulate.options import FormulateCommand, choose_options
+from oragent.formulate.problem import ProblemText
+from oragent.formulate.prompting import PoolEntry
 from oragent.formulate.rerun import rerun_formulation
 from oragent.formulate.table_fitting import FormerTable, fit_table, fit_value
 from oragent.formulate.verdicts import Verdict
 from oragent.llm.callable import Scripted
-from tests.formulate.results import BAKERY, result_of
+from tests.formulate import test_modules as scripted
+from tests.formulate.results import BAKERY, STORY, result_of
 from tests.formulate.results import ROWS as ROWS_OF_BAKERY
 
 TEXT = """A dairy makes cheese in each month of the table. A month makes at most 120 kg. Cheese may be stored for later
@@ -432,3 +436,34 @@ def test_lists_of_one_kind_keep_it(old: object, new: object, fits: bool) -> None
     else:
         with pytest.raises(ProblemError):
             fit_value("f.json", "v", old, new)
+
+
+@pytest.mark.parametrize(
+    ("program", "checker", "data", "state", "words"),
+    [
+        ("other", "agrees", {"flour": 22}, CheckStatus.PASSED, ""), ("other", "", {"flour": 22}, CheckStatus.UNCHECKED, "checker"), ("broken", "agrees", {"flour": 22}, CheckStatus.UNCHECKED, "solution"),
+        # The same model for other data was not built from them.
+        ("right", "agrees", {"flour": 22}, CheckStatus.UNCHECKED, "does not read"), ("right", "agrees", {"flour": 21, "hours": 12}, CheckStatus.PASSED, ""), ("other", "violated", {"flour": 22}, CheckStatus.FAILED, ""),
+    ],
+)  # fmt: skip
+def test_a_stored_program_is_run_and_checked_with_the_new_data(
+    program: str, checker: str, data: dict[str, int], state: CheckStatus, words: str
+) -> None:
+    other = replace(scripted.RIGHT, milp=BAKERY.with_records(rows=ROWS_OF_BAKERY[1:]))
+    runner = scripted.NamedRunner(other=other, violated=scripted.VIOLATED)
+    source = f"def solve(data):\n    return '{program}'\n"
+    pool = (PoolEntry("formalization", "", {"OBJECTIVE": "maximize: profit", "UNIT": "EUR"}),)
+    old = result_of(
+        BAKERY, program=source, checker=scripted.checker(checker) if checker else "", data={"flour": 21, "hours": 12}, pool=pool, readings=({"sentence": "s", "objective": 1.0},)
+    )  # fmt: skip
+    problem = ProblemText("bakery", STORY, data)
+    case = scripted.ScriptedCase({})
+    result = rerun_module._run_stored(case, problem, choose_options("default", gap=0.25), runner, old)  # type: ignore[arg-type]
+    assert result.checks is not None
+    assert result.checks["state"] == state
+    assert words in result.checks["note"]
+    # Figures that an encoder read from the text are kept.
+    assert runner.calls[0] == (program, {"flour": 21, "hours": 12, **data})
+    assert (result.program, result.readings, result.kept) == (source, (), 0)
+    assert [(each["number"], each["origin"]) for each in result.attempts] == [(0, "rerun")]
+    assert [aim.unit for aim in result.aims] == ([] if program == "broken" else ["EUR"])

@@ -29,7 +29,7 @@ from oragent.formulate.rules import (
     has_whole_vertices,
     read_rules,
 )
-from oragent.modelling.data.features import ModelFeatures, QuadraticRow, QuadraticTerm
+from oragent.modelling.data.features import FurtherObjective, ModelFeatures, QuadraticRow, QuadraticTerm
 from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.model_records import Objective, Row, Variable
 from oragent.modelling.data.model_values import Relation, Sense, VariableKind
@@ -734,3 +734,20 @@ def test_whole_vertices_are_claimed_by_the_condition_of_heller_and_tompkins(
     milp = IndexedModel.from_records(variables, rows, Objective({"a": 1.0}), Sense.MAXIMIZE)
     loose = np.array([[value for at, value in enumerate(line) if at != whole] for line in matrix])
     assert has_whole_vertices(milp) is (can_be_divided(loose) or can_be_divided(loose.T))
+
+
+def test_rules_are_compared_without_the_aims_of_the_program() -> None:
+    goals = (FurtherObjective("first", {"x": 1.0}, Sense.MAXIMIZE, priority=1),)
+    features = ModelFeatures(goals=goals, quadratic=(QuadraticTerm("x", "y", 1.0),))
+    for rows in (ROWS, ROWS[:2], (*ROWS, Row("more", {"x": 1, "y": 1}, Relation.AT_MOST, 5))):
+        plain, ranked = model(rows), model(rows).with_records(features=features)
+        assert compare_rules(ranked, CHECKS, {"x", "y"}, 20.0) == compare_rules(plain, CHECKS, {"x", "y"}, 20.0)
+
+
+def test_columns_that_only_cases_or_products_use_are_known_to_the_checks() -> None:
+    case = (row("", {"z": 1.0}, "<=", 3.0),)
+    entries = [
+        CheckRow("either", {"x": 1.0, "v": 0.0}, "any", 0.0, cases=((case[0],), (row("", {"y": 1.0}, "<=", 3.0),))),
+        CheckRow("area", {}, "<=", 4.0, products={("a", "b"): 1.0}), row("plain", {"c": 1.0, "d": 0.0}, "<=", 3.0),
+    ]  # fmt: skip
+    assert rules_module._list_used(entries) == {"x", "y", "z", "a", "b", "c"}
