@@ -5,6 +5,8 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 import oragent
 from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, Job
@@ -101,3 +103,15 @@ def test_the_key_covers_all_of_our_code_that_an_evaluator_imports() -> None:
     covered = tuple(f"{part}/" for part in PARTS)
     assert {file for file in loaded if not file.startswith(covered)} == set()
     assert all((package / part).is_dir() for part in PARTS)
+
+
+def test_conditions_do_not_depend_on_the_order_in_which_files_are_listed(
+    toy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "data").mkdir()
+    for name in ("a", "b", "c"):
+        (toy / f"{name}.txt").write_text(name)
+        (tmp_path / "data" / f"{name}.npz").write_text(name)
+    before, plain = hash_conditions(load_problem(toy), tmp_path), Path.rglob
+    monkeypatch.setattr(Path, "rglob", lambda folder, pattern: reversed([*plain(folder, pattern)]))
+    assert hash_conditions(load_problem(toy), tmp_path) == before

@@ -1,6 +1,7 @@
 """Work parameters: the amount of work that fits the time limit, found on practice instances."""
 
 import asyncio
+import re
 from random import Random
 from typing import Any
 
@@ -310,3 +311,10 @@ def test_lowered_work_fits_the_calls_beside_what_is_done_once(
 ) -> None:
     source = lower_work(SOURCE.format(1000), 8.0, places, finished, 8.0)
     assert (read_value(source, "ROUNDS") if source else None) == work
+
+
+def test_a_report_lists_the_measured_values_from_small_to_large() -> None:
+    clock = Clock(0.0, 1e-3, ends_s=1.5)
+    report = calibrated(clock, 900).report
+    listed = [float(part) for part in re.findall(r"ROUNDS = ([\d.]+):", report)]
+    assert listed == sorted(clock.values) != clock.values

@@ -1,5 +1,6 @@
 """A configuration is checked whole, and its errors say what to write instead."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,9 +8,11 @@ import yaml
 from pydantic.dataclasses import dataclass
 
 from oragent._base.budget import Budget
+from oragent._base.direction import Direction
 from oragent._base.errors import ConfigError
 from oragent._base.settings import STRICT, dump_settings
-from oragent.search.config import Config, build_config, read_config, register_section
+from oragent.search.archive import ArchivePolicy
+from oragent.search.config import Config, archive_policy, build_config, read_config, register_section
 
 ROOT = Path(__file__).parents[2]
 
@@ -120,3 +123,22 @@ def test_a_strategy_gives_the_configuration_a_section(monkeypatch: pytest.Monkey
     assert dump_settings(config)["own"] == {"depth": 4}
     with pytest.raises(ConfigError, match="depth"):
         read_config(None, ["own.dept=4"])
+
+
+def test_the_policy_of_an_archive_is_that_of_the_settings() -> None:
+    names = (
+        "archive.islands=3",
+        "archive.population=7",
+        "archive.migration_period=5",
+        "archive.reset_period=6",
+        "seed=9",
+    )
+    config = build_config({}, names, "test")
+    for everywhere, where in ((True, "all"), (False, "first")):
+        archive = replace(config.archive, seed_islands=where)
+        policy = archive_policy(replace(config, archive=archive), Direction.MAXIMIZE)
+        assert policy == ArchivePolicy(
+            direction=Direction.MAXIMIZE, islands=3, population=7, migration_period=5, reset_period=6,
+            everywhere=everywhere, seed=9,
+        )  # fmt: skip
+    assert archive_policy(build_config({}, (), "test"), Direction.MINIMIZE).islands == 1
