@@ -901,3 +901,141 @@ def test_the_first_run_of_compiled_code_costs_its_compilation_once() -> None:
     assert len(result.rows) == 4
     course = Course(lambda value, cpu_s: ok(value, 5.0 if value == 4 else 1.0, start_seconds=4.0))
     assert len(run_course(course, ["A=1,2,3"], SOURCE, cpu_s=8.0, least=3).rows) == 1
+
+
+# --- comparisons on more instances -----------------------------------------------------------------------------------
+
+
+class Halved(Course):
+    """Each instance takes a tenth of a second, or more for some values, and has the value of A as its result."""
+
+    def __init__(self, seconds: dict[float, float] | None = None) -> None:
+        super().__init__(None)
+        self.seconds = seconds or {}
+
+    async def __call__(self, source: str, size: int | None, subset: Subset, cpu_s: float, observer: str) -> Evaluation:
+        value, count = read_value(source, "A"), subset.count or 8
+        self.values.append(value)
+        self.limits.append(cpu_s)
+        self.subsets.append(subset)
+        return ok(value, count * self.seconds.get(value, 0.1), by_instance={"20": [float(value)] * count})
+
+
+EIGHT = ["A=1,2,3,5,6,7,8,9"]
+WORKED = SOURCE.replace("def f", "W = 5  # param: W work\n\ndef f")
+
+
+def run_halved(course: Halved, cpu_s: float, words: Sequence[str] = EIGHT, **options: Any) -> SweepResult:
+    source, subset = options.pop("source", SOURCE), options.pop("subset", Subset((20,), "8", "practice"))
+    direction = options.pop("direction", Direction.MINIMIZE)
+    axes = read_axes(words, source)
+    sweeping = run_sweep(course, course.gather, source, axes, subset, direction, cpu_s=cpu_s, halving=True, **options)
+    return asyncio.run(sweeping)
+
+
+def counts(course: Halved) -> list[tuple[str, int, int]]:
+    """Instances, seed and number of the runs of each comparison."""
+    keys = [(subset.instances, subset.seed) for subset in course.subsets]
+    return [(*key, keys.count(key)) for key in dict.fromkeys(keys)]
+
+
+@pytest.mark.parametrize(
+    ("cpu_s", "expected", "batches"),
+    [
+        # The present setting takes 0.8 s. Eight others, in four comparisons, have a budget for four instances each;
+        # 5.7 s remain for the third comparison, and 0.9 s for the fourth, which takes 6.4 s.
+        (13.7, [("8", 0, 1), ("4", 0, 8), ("8", 1, 5), ("16", 2, 3)], [1, 4, 4, 4, 1, 3]),
+        # At most the instances that were asked for, and at most four times as many.
+        (999.0, [("8", 0, 9), ("16", 1, 5), ("32", 2, 3)], [1, 4, 4, 4, 1, 3]),
+        # At least one instance.
+        (1.9, [("8", 0, 1), ("1", 0, 8)], [1, 4, 4]),
+    ],
+)
+def test_each_comparison_has_half_of_the_settings_and_twice_the_instances(
+    cpu_s: float, expected: list[tuple[str, int, int]], batches: list[int]
+) -> None:
+    course = Halved()
+    result = run_halved(course, cpu_s)
+    assert counts(course) == expected
+    assert course.batches == batches
+    assert result.cpu_s == pytest.approx(sum(0.1 * int(subset.instances) for subset in course.subsets))
+    assert {subset.mode for subset in course.subsets} == {"practice"}
+    later = {row.values["A"]: row.comparison for row in result.rows}
+    if len(expected) > 2:
+        assert {value for value, comparison in later.items() if comparison == 2} == {4, 1, 2}
+        assert {value for value, comparison in later.items() if comparison == 1} == {3, 5}
+
+
+def test_the_larger_half_goes_on_where_more_is_better() -> None:
+    result = run_halved(Halved(), 999.0, direction=Direction.MAXIMIZE)
+    assert {row.values["A"]: row.comparison for row in result.rows} == {
+        4: 2, 9: 2, 8: 2, 7: 1, 6: 1, 5: 0, 3: 0, 2: 0, 1: 0,
+    }  # fmt: skip
+    assert result.ranked[0].values["A"] == 9
+
+
+def test_comparisons_are_planned_by_the_slowest_setting() -> None:
+    # 23.3 s for four comparisons of eight settings give 7 instances. 8.6 s remain for 28 instances of three settings,
+    # which would take 8.4 s, but 16.8 s if all took as long as the slowest one.
+    course = Halved({3: 0.2})
+    run_halved(course, 0.8 + 23.3)
+    assert counts(course) == [("8", 0, 1), ("7", 0, 8), ("14", 1, 5)]
+    slow = Halved({4: 0.4})
+    run_halved(slow, 3.2 + 12.9)
+    # 12.9 * 8 / (3.2 * 8 * 4)
+    assert counts(slow)[1] == ("1", 0, 8)
+
+
+@pytest.mark.parametrize(("refit", "first"), [(None, "4"), (lambda present, row: None, "3")])
+def test_settings_that_may_run_again_get_fewer_instances(refit: Any, first: str) -> None:
+    course = Halved()
+    run_halved(course, 14.8, source=WORKED, refit=refit)
+    assert course.subsets[1].instances == first
+
+
+def test_one_other_setting_is_compared_on_all_instances_and_then_on_more() -> None:
+    course = Halved()
+    run_halved(course, 999.0, ["A=1"])
+    assert counts(course) == [("8", 0, 2), ("16", 1, 2), ("32", 2, 2)]
+    few = Halved()
+    run_halved(few, 1.25, ["A=1"])
+    # 0.45 s are left after the present setting, less than any further run needs.
+    assert len(few.subsets) == 1
+
+
+@pytest.mark.parametrize("subset", [Subset((20,), "", "practice"), Subset((20,), "2:10", "practice")])
+def test_instances_that_are_no_number_are_not_multiplied(subset: Subset) -> None:
+    course = Halved()
+    run_halved(course, 999.0, subset=subset)
+    assert {found.instances for found in course.subsets} == {subset.instances}
+    assert len(course.subsets) == 9
+
+
+def test_without_values_of_instances_there_is_one_comparison() -> None:
+    class Silent(Halved):
+        async def __call__(self, *arguments: Any) -> Evaluation:
+            return replace(await super().__call__(*arguments), metrics={})
+
+    course = Silent()
+    run_halved(course, 999.0)
+    assert counts(course) == [("8", 0, 9)]
+
+
+def test_settings_with_other_work_run_again_in_the_next_comparison() -> None:
+    """A setting of A = 1 is to have 50 units of work, and then 40 in the comparison on more instances."""
+    wanted = {5: 50.0, 50.0: 40.0}
+    texts: list[str] = []
+
+    class Noted(Halved):
+        async def __call__(self, source: str, *rest: Any) -> Evaluation:
+            texts.append(source)
+            return await super().__call__(source, *rest)
+
+    def refit(present: float, row: SweepRow) -> float | None:
+        return wanted.get(present) if row.values["A"] == 1 else None
+
+    result = run_halved(Noted(), 999.0, ["A=1"], source=WORKED, refit=refit)
+    works = [int(read_value(text, "W")) for text in texts if read_value(text, "A") == 1]
+    assert works == [5, 50, 40, 40]
+    assert result.rows[1].values["W"] == 40.0
+    assert [int(read_value(text, "W")) for text in texts if read_value(text, "A") == 4] == [5, 5, 5]
