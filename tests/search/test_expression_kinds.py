@@ -1,10 +1,13 @@
 """Kinds and shapes that the analysis infers, against the values of the expressions."""
 
 import ast
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
+from oragent.search.genetics import growth
 from oragent.search.genetics.expressions import ExpressionKind, NameFacts
 
 # ``n`` and ``k`` are counts, as they index; ``x`` is an array of numbers, ``v`` a number.
@@ -211,3 +214,31 @@ def test_a_parameter_of_a_helper_may_be_of_any_shape_and_sign() -> None:
     assert [evolved.shape(name) for name in names] == [1, 1]
     assert [helper.nonnegative(name) for name in names] == [False, False]
     assert [evolved.nonnegative(name) for name in names] == [True, True]
+
+
+def parse(text: str) -> ast.expr:
+    return ast.parse(text, mode="eval").body
+
+
+@pytest.mark.parametrize(
+    ("form", "node", "parent", "repeats"),
+    [
+        ("-{e}", "-x", "-x", True),
+        ("-{e}", "not x", "x", True),
+        ("-{e}", "x - y", "-x", False),
+        ("abs({e})", "-x", "x", False),
+        ("{e} ** {k}", "x ** 2", "y", True),
+        ("{e} ** {k}", "x", "x ** 2", True),
+        ("{e} ** {k}", "x", "x * 2", False),
+        ("{e} ** {k}", "x ** y", "x", False),
+        ("{e} ** {k}", "-x", "x", False),
+    ],
+)
+def test_no_form_gives_a_power_of_a_power_or_a_double_negation(
+    form: str, node: str, parent: str, repeats: bool
+) -> None:
+    site: Any = SimpleNamespace(node=parse(node), parent=parse(parent))
+    assert growth._repeats_form(SimpleNamespace(text=form), site) is repeats
+    assert not growth._repeats_form(
+        SimpleNamespace(text="{e} ** {k}"), SimpleNamespace(node=parse("x"), parent=ast.arg("x"))
+    )
