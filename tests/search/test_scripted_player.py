@@ -2,15 +2,20 @@
 
 import ast
 import asyncio
+import random
 from collections import Counter
 from collections.abc import Sequence
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from oragent._base.errors import ReplyError
 from oragent.llm.model import Message, Model, Reply, Request
+from oragent.programs.blocks import apply_edits
 from oragent.programs.replies import extract_code, extract_json
 from oragent.search.run_context import PROMPTS
+from oragent.search.strategies import scripted
 from oragent.search.strategies.scripted import count_parts, make_player
 
 PARENT = "import numpy as np\n\n\ndef heuristics(distances):\n    return 0.5 / (distances + 1e-9) ** 2.0\n"
@@ -147,3 +152,138 @@ def test_it_writes_as_many_programs_as_a_prompt_wants(action: str, amount: str, 
     prompt = PROMPTS.fill(f"or_agent_wave_{action}", "strong", amount=amount)
     assert count_parts(f"{prompt}\n\nPROGRAM: its title, a few words") == count
     assert count_parts(prompt) == 0
+
+
+class Draws(random.Random):
+    """Random numbers that a test gives; a choice is the first element, and a factor the larger end."""
+
+    def __init__(self, *numbers: float) -> None:
+        super().__init__(0)
+        self.numbers = list(numbers)
+
+    def random(self) -> float:
+        return self.numbers.pop(0)
+
+    def choice(self, elements):
+        return elements[0]
+
+    def uniform(self, low: float, high: float) -> float:
+        return high
+
+
+CHILD = PARENT.replace("2.0\n", "3.0\n")
+
+
+@pytest.mark.parametrize(
+    ("numbers", "asked", "kind"),
+    [
+        ((0.09,), "c0 = 2\nc1 = 3", "TUNE"),
+        ((0.1,), "c0 = 2", "PROBE"),
+        ((0.09,), "", "PROBE"),
+        ((0.19,), "", "PROBE"),
+        ((0.2,), "INSTRUMENT", "INSTRUMENT"),
+        ((0.23,), "INSTRUMENT", "INSTRUMENT"),
+        ((0.23,), "", "STOP"),
+        ((0.24,), "INSTRUMENT", "STOP"),
+        ((0.34,), "", "STOP"),
+        ((0.35,), "", ""),
+        ((0.41,), "", ""),
+        ((0.42, 0.59), "", "SEARCH"),
+        ((0.42, 0.6), "", "EDIT"),
+    ],
+)
+def test_actions_have_their_shares(numbers: tuple[float, ...], asked: str, kind: str) -> None:
+    reply = scripted.write_action(asked, PARENT, CHILD, Draws(*numbers))
+    if not kind:
+        assert "ACTION" not in reply
+        return
+    assert f"ACTION: {'EDIT' if kind == 'SEARCH' else kind}\n" in f"{reply}\n"
+    assert ("<<<<<<< SEARCH" in reply) == (kind == "SEARCH")
+    if kind == "TUNE":
+        assert reply.split("\n")[-2].startswith("c0 ")
+    if kind == "PROBE":
+        assert '    print("probe", 1)\n    return ' in extract_code(reply, "heuristics")
+    if kind in ("SEARCH", "EDIT"):
+        assert extract_code(reply, "heuristics", PARENT).strip() == CHILD.strip()
+
+
+@pytest.mark.parametrize(
+    ("number", "form"),
+    [(0.09, "cut"), (0.1, "prose"), (0.14, "prose"), (0.15, "fenced"), (0.59, "fenced"), (0.6, "bare")],
+)
+def test_lists_of_ideas_have_their_forms(number: float, form: str) -> None:
+    reply = scripted.write_ideas("Propose exactly 5 ideas. Building blocks: `a + b`, `c`.", Draws(number))
+    if form == "prose":
+        assert reply == scripted.REMARKS[0]
+        return
+    assert reply.startswith({"cut": "```json\n[", "fenced": "Here", "bare": "["}[form])
+    if form == "cut":
+        whole = scripted.write_ideas("Propose exactly 5 ideas. Building blocks: `a + b`, `c`.", Draws(0.9))
+        assert reply == f"```json\n{whole[: len(whole) * 2 // 3]}"
+        return
+    ideas = extract_json(reply)
+    assert len(ideas) == 5
+    assert all("`a + b`" in idea["idea"] for idea in ideas)
+    plain = extract_json(scripted.write_ideas("Ideas. `x`", Draws(0.9)))
+    assert len(plain) == 2
+    assert [idea["idea"] for idea in plain] == [scripted.IDEAS[0][1]] * 2
+
+
+def test_some_parts_of_a_reply_are_missing() -> None:
+    reply = scripted.write_parts(["one", "two", "three"], Draws(0.94, 0.95, 0.0))
+    assert [part.split("\n")[-1] for part in reply.split("\n\n")[1:]] == ["one", "three"]
+    assert reply.startswith("LESSON: ")
+    assert all(part.startswith("PROGRAM: ") for part in reply.split("\n\n")[1:])
+
+
+@pytest.mark.parametrize(
+    ("task", "count"),
+    [("Write up to 4 programs", 4), ("write one program", 1), ("Write a program", 0), ("Overwrite one program", 0)],
+)
+def test_the_number_of_programs_is_that_of_the_task(task: str, count: int) -> None:
+    assert count_parts(f"{task}.\nPROGRAM: its title") == count
+    assert count_parts(f"{task}.") == 0
+
+
+LINES = st.lists(st.sampled_from(["a", "b", "    c", "d = 1", "e"]), min_size=1, max_size=9)
+
+
+@given(LINES.map(lambda lines: [f"{line}{at}" for at, line in enumerate(lines)]), st.data())
+def test_edits_turn_the_parent_into_the_child(parent: list[str], data) -> None:
+    child = [line for line in parent if data.draw(st.booleans()) or line == parent[0]]
+    place = data.draw(st.integers(1, len(child)))
+    child[place:place] = ["new"] * data.draw(st.integers(0, 2))
+    edits = scripted.fenced_edit("\n".join(parent), "\n".join(child))
+    if child == parent:
+        assert edits.count("<<<<<<< SEARCH") == 1
+        assert edits.count(parent[0]) == 2
+    else:
+        assert apply_edits(edits, "\n".join(parent)).strip() == "\n".join(child).strip()
+
+
+@pytest.mark.parametrize(
+    ("source", "scaled"),
+    [
+        ("x = 3 * y\n", "x = 4 * y\n"),
+        ("x = 3 * 1.5\n", "x = 3 * 3\n"),
+        ("x = 3\ny = 2e3 + 1\n", "x = 3\ny = 4000 + 1\n"),
+        ("x = 0x1f\n", "x = 0x1f\n"),
+        ("x = y\n", "x = y\n"),
+        ("x = (\n", "x = (\n"),
+        (
+            "#include <cmath>\ndouble f(int a3) { return 2 * 0.25; }\n",
+            "#include <cmath>\ndouble f(int a3) { return 2 * 0.5; }\n",
+        ),
+        ("#include <cmath>\ndouble f(int a) { return 2; }\n", "#include <cmath>\ndouble f(int a) { return 2; }\n"),
+    ],
+)
+def test_one_number_is_scaled_decimals_first(source: str, scaled: str) -> None:
+    assert scripted.with_new_number(source, Draws()) == scaled
+
+
+def test_an_outline_returns_an_array_or_else_an_argument() -> None:
+    arrays = "def f(n: int, x: np.ndarray, y: np.ndarray):\n    ...\n"
+    assert scripted.complete_outline(arrays, Draws()) == arrays.replace("...", "return 1.0 * x")
+    assert scripted.complete_outline("def f(n, m):\n    ...", Draws()) == "def f(n, m):\n    return 1.0 * n\n"
+    assert scripted.complete_outline("def f():\n    ...", Draws()) is None
+    assert scripted.complete_outline("def f(n):\n    return n\n", Draws()) is None
