@@ -28,6 +28,7 @@ from oragent.modelling.operations.rows import optimal_face
 from oragent.modelling.operations.verifying import match_optima, summarize_agreement
 from oragent.modelling.solving.array_solving import ArraySolution
 from oragent.modelling.solving.back_ends import Limit
+from oragent.modelling.solving.optimal_face import OptimalFace
 from tests.modelling.shops import COLUMNS, fixed_shop
 from tests.modelling.test_operation_details import BEST, NONE, OPEN, OPTIMAL, line_model
 
@@ -656,3 +657,21 @@ def test_a_pool_forgets_the_oldest_points_and_models(monkeypatch: pytest.MonkeyP
         model = ScenarioModel(line_model(low=low))
         pool.refresh(model)
         assert (model.outcome.status, model.outcome.bound) == (status, bound)
+
+
+def test_ranges_that_the_solver_does_not_settle_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    flat = IndexedModel.from_records(
+        [Variable("x", 0, 4)], [Row("cap", {"x": 1}, Relation.AT_MOST, 3)], Objective({"x": 1}), Sense.MAXIMIZE
+    )
+    for method, lines in (("value_ends", ["range x"]), ("row_slopes", ["range cap"]), ("rhs_interval", ["range cap"])):
+        with monkeypatch.context() as patch:
+            patch.setattr(OptimalFace, method, lambda *_: None)
+            for line in lines:
+                with pytest.raises(ModellingError):
+                    ModelSession(group_by_names(flat)).ask(line)
+    with monkeypatch.context() as patch:
+        patch.setattr(OptimalFace, "bound_interval", lambda *_: None)
+        why = ModelSession(group_by_names(flat)).ask("why x")
+        assert (why.holds_from, why.holds_to) == (None, None)
+    (entry,) = ModelSession(group_by_names(flat)).ask("range x").entries
+    assert (entry.uniqueness, entry.low, entry.high) == ("unique", 0.0, None)
