@@ -675,3 +675,33 @@ def test_ranges_that_the_solver_does_not_settle_are_refused(monkeypatch: pytest.
         assert (why.holds_from, why.holds_to) == (None, None)
     (entry,) = ModelSession(group_by_names(flat)).ask("range x").entries
     assert (entry.uniqueness, entry.low, entry.high) == ("unique", 0.0, None)
+
+
+def test_the_last_object_of_an_output_counts() -> None:
+    model = fixed_shop(1).model()
+    text = 'log\n{"make[a]": 1}\n{"make[a]": 2,\n"make[b]": 3}\n'
+    assert parse_output(model, text).values == {"make[a]": 2.0, "make[b]": 3.0}
+
+
+def test_coefficients_and_statuses_of_both_models_are_compared(tmp_path: Path) -> None:
+    def build(terms: dict[str, float], most: float) -> IndexedModel:
+        # More rows than columns.
+        limits = [Row(f"r{number}", {"x": 1}, Relation.AT_MOST, 9) for number in range(4)]
+        limits += [Row("last", terms, Relation.AT_LEAST, 1), Row("most", {"x": 1, "y": 1}, Relation.AT_MOST, most)]
+        variables = [Variable("x", 0, 5), Variable("y", 0, 5)]
+        return group_by_names(IndexedModel.from_records(variables, limits, Objective({"x": 1}), Sense.MINIMIZE))
+
+    both, one = build({"x": 1.0, "y": 2.5}, 4), build({"x": 1.0}, 4)
+    for first, second, figures in ((both, one, (2.5, 0.0)), (one, both, (0.0, 2.5))):
+        write(second, tmp_path / "other.json")
+        entries = ModelSession(first, folder=tmp_path).ask('diff "other.json"').entries
+        assert [(entry.of, entry.largest) for entry in entries] == [("coefficients", (("last, y", *figures),))]
+    session = ModelSession(both)
+    assert session.ask("whatif last(x) = 0.5; last(y) = 0").objective.after.value == pytest.approx(2.0)
+    assert session.ask("whatif most(y) = 3").objective.after.value == pytest.approx(0.0)
+    none = build({"x": 1.0}, -1)
+    for first, second, statuses in ((one, none, ("optimal", "infeasible")), (none, one, ("infeasible", "optimal"))):
+        (trial,) = match_optima(first, second, SolveLimits(), 0)
+        assert (trial.status, trial.other_status, trial.agree) == (*statuses, "no")
+        values = {"optimal": pytest.approx(1.0), "infeasible": None}
+        assert (trial.optimum.value, trial.other_optimum.value) == tuple(values[status] for status in statuses)
