@@ -123,7 +123,7 @@ def staged_objectives(milp: IndexedModel) -> tuple[StagedObjective, ...]:
             first, *members = members
             stage = _scaled(first, first.weight)
         for goal in members:
-            stage = _plus(stage, _scaled(goal, goal.weight * goal.sense.sign * stage.sense.sign))
+            stage = _plus(stage, _scaled(goal, goal.weight if goal.sense is stage.sense else -goal.weight))
         stages.append(stage)
     return tuple(stage for stage in stages if not stage.is_empty) or (own,)
 

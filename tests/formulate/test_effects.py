@@ -413,3 +413,15 @@ def test_the_most_important_aim_changes_beyond_its_tolerance(
     rough = replace(after, status=SolveStatus.FEASIBLE)
     monkeypatch.setattr(effects_module, "solve_model", lambda milp, seconds: rough)
     assert measure_effects(milp, before) == ()
+
+
+def test_limits_of_one_sentence_have_the_name_of_the_first_of_them() -> None:
+    named = (("oven_1", "12 hours"), ("mill_1", "12 hours"), ("flour_a", ""), ("flour_b", ""), ("water", "9 litres"))
+    rows = tuple(Row(name, {name: 1.0}, Relation.AT_MOST, 3.0, meaning) for name, meaning in named)
+    milp = IndexedModel.from_records(
+        tuple(Variable(name) for name, _ in named), rows, Objective(dict.fromkeys((name for name, _ in named), 1.0)), Sense.MAXIMIZE
+    )  # fmt: skip
+    effects = {
+        effect.name: (effect.rows, effect.sentence) for effect in measure_effects(milp, solve(milp, duals=False))
+    }
+    assert effects == {"oven": (2, "12 hours"), "flour": (2, ""), "water": (1, "9 litres")}

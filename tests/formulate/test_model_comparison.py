@@ -956,8 +956,9 @@ def test_objectives_of_a_checker_have_its_order_and_its_constants() -> None:
         (Sense.MAXIMIZE, 5.0 - 2), (Sense.MINIMIZE, 7.0 + 3), (Sense.MAXIMIZE, 19.0 - 4),
     ]  # fmt: skip
     products = [replace(checks[0], products={("x", "y"): 1.0}), *checks[1:]]
-    with pytest.raises(ModellingError):
-        checker_milp(box_model([], (1, 1), Sense.MAXIMIZE), products, {"x", "y"})
+    for several in (products, products[:2]):
+        with pytest.raises(ModellingError):
+            checker_milp(box_model([], (1, 1), Sense.MAXIMIZE), several, {"x", "y"})
     last = [*checks[:2], replace(checks[2], products={("x", "y"): 1.0})]
     quadratic = checker_milp(box_model([], (1, 1), Sense.MAXIMIZE), last, {"x", "y"}).named_features.quadratic
     assert [(term.first, term.second, term.value) for term in quadratic] == [("x", "y", 1.0)]

@@ -451,3 +451,22 @@ def test_each_ending_of_the_solver_has_its_status(
     assert (solution.status, solution.solver) == (status, "CP-SAT")
     assert bool(solution.note) is (status is SolveStatus.FEASIBLE)
     assert (solution.objective is not None) is status.has_point
+
+
+@pytest.mark.parametrize(("bound", "status"), [(6.0, SolveStatus.OPTIMAL), (9.0, SolveStatus.FEASIBLE)])
+def test_a_point_is_optimal_if_its_bound_says_so(
+    monkeypatch: pytest.MonkeyPatch, bound: float, status: SolveStatus
+) -> None:
+    """The solver may stop within its gap and call that optimal."""
+    milp = case_model([SOME], [SOME, SOME], (1.0, 1.0), Sense.MAXIMIZE, None).with_records(
+        objective=Objective({"x": 2.0})
+    )
+    cp_model = pytest.importorskip("ortools.sat.python.cp_model")
+
+    class Solver(cp_model.CpSolver):
+        best_objective_bound = bound
+
+    monkeypatch.setattr(cp_model, "CpSolver", Solver)
+    solution = solve_with_cp_sat(milp, (), 20.0, gap=0.5)
+    assert solution is not None
+    assert (solution.objective, solution.bound, solution.status) == (6.0, bound, status)

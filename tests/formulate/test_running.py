@@ -314,7 +314,13 @@ def test_an_error_of_the_evaluator_itself_is_no_verdict_on_a_program(error: str)
 
 @pytest.mark.parametrize(
     ("value", "limited"),
-    [({"a": [10**301, 5, -(10**301)]}, {"a": [None, 5, None]}), (10**299, 10**299), ("x", "x"), (1.5, 1.5)],
+    [
+        ({"a": [10**301, 5, -(10**301)]}, {"a": [None, 5, None]}),
+        (10**299, 10**299),
+        (int(1e300), int(1e300)),
+        ("x", "x"),
+        (1.5, 1.5),
+    ],
 )
 def test_integers_that_no_float_holds_become_nothing(value: object, limited: object) -> None:
     assert _limit_numbers(value) == limited
