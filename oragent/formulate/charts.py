@@ -40,16 +40,14 @@ def draw_chart(chart: TimeChart) -> Markup:
     for position, (period, column) in enumerate(zip(chart.periods, columns, strict=True)):
         above = below = axis
         for colour, name, value in zip(itertools.cycle(COLOURS), chart.series, column, strict=False):
-            size = abs(value) * scale
-            y = above - size if value > 0 else below
-            if value > 0:
-                above -= size
-            else:
-                below += size
-            if size:
+            rise, fall = max(0.0, value) * scale, max(0.0, -value) * scale
+            above -= rise
+            if rise or fall:
                 words = (escape_text(period), escape_text(name), figure(value))
                 x = LEFT + (position + (1 - BAR_SHARE) / 2) * step
-                parts.append(BAR.format(x, y, BAR_SHARE * step, size, colour, *words))
+                y = above if rise else below
+                parts.append(BAR.format(x, y, BAR_SHARE * step, rise + fall, colour, *words))
+            below += fall
     every = math.ceil(len(columns) / MAX_TICKS)
     for position, period in list(enumerate(chart.periods))[::every]:
         label = escape_text(period)[:MAX_LABEL]

@@ -339,6 +339,7 @@ def test_options_that_do_not_compare_models_ignore_the_comparison() -> None:
     )
     assert (checked.compared_aims, checked.sentences, checked.note) == (1, {"hours": "s"}, "")
     assert [(aim.name, aim.aim) for aim in checked.aims] == [("profit", 0)]
+    assert judge(RAN, Report("", (PROFIT,)), OPTIONS).compared is False
     noted = judge(RAN, Report("", (), None, "no rows"), OPTIONS)
     assert (noted.state, noted.note) == (CheckStatus.UNCHECKED, "no rows")
     # Without rows, a comparison alone is a check.
