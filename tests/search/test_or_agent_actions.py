@@ -25,6 +25,7 @@ from oragent.search.journal import Moment
 from oragent.search.prompting.search_summary import LESSON, TITLE, program_mark, set_title
 from oragent.search.round_experiments import KeptNote
 from oragent.search.store import RoundNote
+from oragent.search.strategies.or_agent import action_prompt
 from oragent.search.strategies.or_agent import action_round as acting
 from oragent.search.strategies.or_agent.allocation import ACTION, ActionKind, ActionRecord
 from oragent.search.strategies.or_agent.coding import ProgramDraft
@@ -965,3 +966,20 @@ def test_a_repaired_part_counts_in_place_of_the_first_one(monkeypatch: pytest.Mo
     write(run)
     assert run.reply_problems == ["", "", ""]
     assert noted(run, acting.OUTCOME_NOTE) == ["- 'a': score 1"]
+
+
+@pytest.mark.parametrize(
+    ("window", "turn", "shown", "number"), [(2, 1, 2, 1), (2, 2, 2, 2), (2, 3, 2, 1), (5, 4, 3, 1), (3, 3, 3, 3)]
+)
+def test_calls_that_run_at_the_same_time_have_directions_of_their_own(
+    window: int, turn: int, shown: int, number: int
+) -> None:
+    run = make_run(window=window)
+    run.turn = turn
+    text = action_prompt.describe_siblings(run, ["a", "b", "c"])
+    assert text == "or_agent_wave_siblings\n\n"
+    ((_, _, values),) = run.filled
+    assert values["directions"] == "\n".join(["1. a", "2. b", "3. c"][:shown])
+    assert (values["count"], values["number"]) == (window, number)
+    alone = make_run(window=1)
+    assert action_prompt.describe_siblings(alone, ["a", "b"]) == ""

@@ -304,7 +304,15 @@ def test_a_program_is_shown_to_who_rewrites_it_without_docstrings_and_does_what_
         assert space["guess"](2) == 5
 
 
-@pytest.mark.parametrize("source", ['def f(x): "Twice."; return 2 * x\n', 'def f(x):\n    "Twice."\n', "x = 1\n"])
+@pytest.mark.parametrize(
+    "source",
+    [
+        'def f(x): "Twice."; return 2 * x\n',
+        'def f(x):\n    "Twice."; return 2 * x\n',
+        'def f(x):\n    "Twice."\n',
+        "x = 1\n",
+    ],
+)
 def test_a_docstring_that_shares_its_line_or_is_all_there_is_stays(source: str) -> None:
     assert drop_docstrings(source) == source
 

@@ -5,6 +5,8 @@ import random
 from collections import Counter
 from itertools import groupby, pairwise
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -300,3 +302,21 @@ def test_no_strategy_that_asks_a_model_is_left_out_of_the_list() -> None:
     text = (ROOT / "docs" / "strategies.md").read_text()
     assert all(f"| [`{name}`](strategies/{name}.md) |" in text for name in STRATEGIES)
     assert {*TABLED, "gp", "random", "hill_climb", "one_shot", "or_agent", "portfolio"} == set(STRATEGIES)
+
+
+@pytest.mark.parametrize("anew", [False, True])
+def test_the_generator_of_reevo_is_asked_at_its_temperature(anew: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+
+    async def ask(run: Any, operator: str, messages: Any, parents: Any, temperature: float | None = None) -> None:
+        asked.append((operator, messages, parents, temperature))
+
+    def write(run: Any, task: str, parents: Any, form: str, *, anew: bool) -> str:
+        return f"{task} {form} {anew}"
+
+    monkeypatch.setattr(reevo, "ask_for_program", ask)
+    monkeypatch.setattr(reevo, "write_prompt", write)
+    monkeypatch.setattr(reevo, "task_messages", lambda run, text: text)
+    run: Any = SimpleNamespace(fill_template=lambda name: f"<{name}>")
+    asyncio.run(reevo.generate_program(run, "mutate", "task", (), 1.3, anew=anew))
+    assert asked == [("mutate", f"<reevo_generator>\n\ntask answer_code {anew}", (), 1.3)]

@@ -189,3 +189,19 @@ def test_few_and_many_constants_come_nearer_to_where_they_are_best(count: int, w
 
 def test_what_fails_is_no_reason_to_stop_proposing() -> None:
     assert len(tuned_values(8, 1, 0, lambda values: None)) == tuning_cost(8)
+
+
+def test_a_trial_is_made_from_three_other_points(monkeypatch: pytest.MonkeyPatch) -> None:
+    points = [np.array([float(number)]) for number in range(6)]
+    drawn: set[tuple[float, ...]] = set()
+
+    def make(target, others, box, rng):
+        assert float(target[0]) == 2.0
+        drawn.add(tuple(float(other[0]) for other in others))
+        return target
+
+    monkeypatch.setattr(tuning, "make_trial", make)
+    for seed in range(200):
+        tuning._draw_trial(points, 2, None, np.random.default_rng(seed))
+    assert all(len(set(three)) == 3 and 2.0 not in three for three in drawn)
+    assert {number for three in drawn for number in three} == {0.0, 1.0, 3.0, 4.0, 5.0}
