@@ -15,6 +15,7 @@ from oragent.formulate import modules
 from oragent.formulate import session as session_module
 from oragent.formulate.appeals import Citation
 from oragent.formulate.checks import Checked, CheckFinding, CheckStatus, Reason
+from oragent.formulate.folder import FormulationRequest
 from oragent.formulate.metamorphic_tests import Property, PropertyResult
 from oragent.formulate.methods.ormind import ormind
 from oragent.formulate.methods.revision import check_and_revise, find_appeal
@@ -31,6 +32,7 @@ from oragent.formulate.session import (
     empty_attempt,
     extract_facts,
 )
+from oragent.formulate.verify import GivenModel, verify_case
 from oragent.llm.model import Message
 from oragent.modelling.data.solution import Solution, SolveStatus, SolveVerdict
 from oragent.modelling.solving.model_solving import solve
@@ -740,3 +742,29 @@ def test_the_author_of_a_checker_is_told_the_names_of_the_data(data: dict[str, i
     session, _ = open_session({}, data=data)
     session.attempts.append(attempt())
     assert modules.prompt_checker(session).partition("# Parameters")[2].splitlines()[1] == names
+
+
+@pytest.mark.parametrize(
+    ("name", "checks", "data", "metamorphic", "is_tested"),
+    [
+        ("right", "agrees", {"flour": 21}, True, True), ("right", "agrees", {"flour": 21}, False, False), ("right", "agrees", {}, True, False), ("broken", "agrees", {"flour": 21}, True, False),
+        ("right", "", {"flour": 21}, True, True), ("broken", "", {"flour": 21}, True, False),
+    ],
+)  # fmt: skip
+def test_a_given_program_is_checked_and_tested_if_it_runs_and_reads_data(
+    monkeypatch: pytest.MonkeyPatch, name: str, checks: str, data: dict[str, int], metamorphic: bool, is_tested: bool
+) -> None:
+    monkeypatch.setattr(
+        session_module, "run_metamorphic_tests", lambda *words, **named: (PropertyResult(Property.ORDER, True),)
+    )
+    request = FormulationRequest(ProblemText("bakery", STORY, data), choose_options("default", metamorphic=metamorphic))
+    case, runner = ScriptedCase({CHECK: checker("agrees")}), NamedRunner()
+    given = GivenModel(source=f"def solve(data):\n    return '{name}'\n")
+    work = verify_case(case, request, given, runner, checks and checker(checks))  # type: ignore[arg-type]
+    result = asyncio.run(work)
+    assert bool(result.metamorphic) is is_tested
+    # A language model writes the checker where none is given, for a program that runs; each rule is compared.
+    assert case.roles == ([CHECK] if name == "right" and not checks else [])
+    assert runner.calls == [(name, data), *([("agrees", True)] if name == "right" else [])]
+    assert (result.milp is not None) is (name == "right")
+    assert (result.checks is not None and result.checks["state"] == CheckStatus.PASSED) is (name == "right")

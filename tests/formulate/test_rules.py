@@ -753,3 +753,9 @@ def test_columns_that_only_cases_or_products_use_are_known_to_the_checks() -> No
         CheckRow("area", {}, "<=", 4.0, products={("a", "b"): 1.0}), row("plain", {"c": 1.0, "d": 0.0}, "<=", 3.0),
     ]  # fmt: skip
     assert rules_module._list_used(entries) == {"x", "y", "z", "a", "b", "c"}
+
+
+def test_the_words_about_a_rule_say_which_side_lacks_it() -> None:
+    missing, added = (RuleComparison("r", outcome, 2.5).text for outcome in (RuleOutcome.MISSING, RuleOutcome.ADDED))
+    assert "problem" in added
+    assert "problem" not in missing
