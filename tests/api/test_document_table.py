@@ -54,6 +54,7 @@ def test_results_of_commands_have_the_fields_of_their_documents(tmp_path: Path, 
         "show": ask("show", str(folder)),
         "resume": ask("resume", str(folder), "budget.evaluations=3"),
         "workspace adopt": ask("workspace", "adopt", "shop"),
+        "duel": ask("duel", "seed", str(tunable), "--problem", "sack"),
     }
     for command, result in results.items():
         jsonschema.validate(result, make_schema(COMMANDS[command]))

@@ -248,9 +248,7 @@ def test_a_report_scores_the_held_out_set_only_when_asked(tmp_path: Path) -> Non
     assert not (folder / "test.yaml").exists()
     done = oragent("report", folder, "--test", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    lines = done.stdout.splitlines()
-    assert lines[0] == "scoring seed and best program on the test set, then on a fresh set"
-    assert lines[1].startswith("scored on test: seed ")
+    assert "scored on test: seed " in done.stdout
     assert "share_500" in done.stdout
     assert (folder / "test.yaml").is_file()
 

@@ -71,7 +71,7 @@ def test_a_sweep_ranks_settings_and_writes_the_best(command, program: Path, tmp_
     code, text = command("sweep", "tsp_constructive", str(program), *words)
     assert code == 0
     assert all(len(line) <= 80 for line in text.splitlines() if "wrote" not in line)
-    rows = [line.split() for line in text.splitlines()[1:4]]
+    rows = [line.split() for line in text.splitlines()[2:5]]
     assert [float(row[1]) for row in rows] == sorted(float(row[1]) for row in rows)
     result = oragent.probe("tsp_constructive", best, instances=4)
     assert f"{result.score:.6g}" == rows[0][1]

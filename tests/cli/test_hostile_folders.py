@@ -47,8 +47,8 @@ COMMANDS = {
     "steer hint": ("steer", RUN, "hint", "try squares"),
     "steer answer": ("steer", RUN, "answer"),
     "steer answer FILE": ("steer", RUN, "answer", "problems/toy/heuristic.py"),
-    "figure": ("figure", RUN, "--format", "svg"),
-    "figure lineage": ("figure", RUN, "--format", "svg", "--kind", "lineage"),
+    "figure": ("bench", "figure", RUN, "--format", "svg"),
+    "figure lineage": ("bench", "figure", RUN, "--format", "svg", "--kind", "lineage"),
 }  # fmt: skip
 # Also those that a run writes only later, or that only some runs have.
 ENTRIES = (

@@ -243,7 +243,7 @@ def test_a_table_that_was_killed_is_the_table_that_was_not(tmp_path: Path, monke
 @pytest.mark.slow
 def test_the_command_fills_table_one_and_the_same_command_goes_on(tmp_path: Path) -> None:
     toys(tmp_path, *TWELVE)
-    words = ("study", "table1", "--scale", 0.02, "--model", "scripted", "--outputs", "s")
+    words = ("bench", "study", "table1", "--scale", 0.02, "--model", "scripted", "--outputs", "s")
     done = oragent(*words, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     text = (tmp_path / "s" / "study.md").read_text()

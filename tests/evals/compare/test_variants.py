@@ -61,7 +61,7 @@ def test_variants_of_one_strategy_are_compared_by_paired_tests(compared, tmp_pat
     (subject,) = compared.summary.subjects
     pairs = {frozenset((one.first, one.second)) for one in subject.differences if one.mode == "val"}
     assert pairs == {frozenset(("loose", "played"))}
-    assert all(one.pairs == 2 and one.p is not None for one in subject.differences if one.mode == "val")
+    assert all(one.test.pairs == 2 and one.test.p is not None for one in subject.differences if one.mode == "val")
     assert not compared.unfinished
     found = {
         path.parts[-5]: yaml.safe_load(path.read_text())["config"]
