@@ -253,3 +253,12 @@ def test_linked_vectors_are_joined_and_chosen() -> None:
     assert vector.evaluate(cells).tolist() == [21.0, 2.0, 93.0]
     plain = LinkedVector.of_numbers(np.array([1.0]))
     assert (len(plain), len(plain.links), plain.evaluate(cells).tolist()) == (1, 0, [1.0])
+
+
+def test_columns_and_rows_are_numbered_in_the_order_of_their_making() -> None:
+    builder = IndexedModelBuilder()
+    builder.add_set("s", ["a", "b"])
+    assert builder.add_variables("x", ["s"]).tolist() == [0, 1]
+    assert builder.add_variables("y", []).tolist() == [2]
+    assert builder.add_rows("r", ["s"], "<=", rows=[0, 1], columns=[0, 1], rhs=1.0).tolist() == [0, 1]
+    assert builder.add_rows("t", [], "<=", columns=[2], rhs=1.0).tolist() == [2]

@@ -476,3 +476,12 @@ def test_checks_run_until_the_time_is_over(monkeypatch: pytest.MonkeyPatch) -> N
         seconds.clear()
         assert find_conflict(arrays, limit_s, options=options).places(ROW) == [0]
         assert set(seconds) == {expected}
+
+
+def test_the_rank_of_a_certificate_is_computed_up_to_a_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [Row("a", {"x": 1, "y": 1}, Relation.AT_LEAST, 3), Row("b", {"x": 1, "y": 1}, Relation.AT_MOST, 1)]
+    free = [Variable(name, -np.inf) for name in "xy"]
+    arrays = IndexedModel.from_records(free, rows, Objective(), Sense.MINIMIZE).to_staged_arrays()
+    for most, is_known in ((4, True), (3, False)):
+        monkeypatch.setattr(infeasibility, "MAX_RANK_SIZE", most)
+        assert linear_conflict(arrays).irreducible is is_known

@@ -351,3 +351,10 @@ def test_a_model_with_linear_rows_has_no_other_parts_than_a_square(keeps_square:
     if not keeps_square:
         assert solve(form).objective == pytest.approx(4)
         assert all(v.kind is VariableKind.CONTINUOUS for v in form.variable_records if v.name.startswith("b *"))
+
+
+@pytest.mark.parametrize(("low", "high", "ends"), [(2.0, 5.0, (0, 5)), (-5.0, -2.0, (-5, 0)), (-1.0, 5.0, (-1, 5))])
+def test_a_product_with_a_binary_variable_may_be_0(low: float, high: float, ends: tuple[float, float]) -> None:
+    own = {"low": np.array([0, low, 0]), "high": np.array([1, high, 4])}
+    form = linear(quadratic=(QuadraticTerm(0, 1, 2.0),), **own)
+    assert (form.arrays.low[3], form.arrays.high[3]) == ends

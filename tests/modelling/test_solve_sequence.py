@@ -538,3 +538,13 @@ def test_a_point_of_another_shape_has_no_values(content: Any, expected: tuple) -
     point = read_point(json.dumps(content).encode(), 2)
     assert (point.status, point.objective, point.values if point.values is None else point.values.tolist()) == expected
     assert close(point.objective, expected[1])
+
+
+@pytest.mark.parametrize("maximize", [False, True])
+def test_the_tightest_of_several_limits_holds_an_aim(maximize: bool) -> None:
+    sign = -1.0 if maximize else 1.0
+    cost = {0: sign, 1: 2 * sign}
+    first = Solve(cost, maximize, 10.0, rows=(({0: 1.0, 1: 1.0}, 3.0, INF),))
+    rows = [(cost, *((-INF, 3.0 + extra) if sign > 0 else (-3.0 - extra, INF))) for extra in (1.0, 0.25, 0.5)]
+    (held,) = join(first, with_rows(replace(first, cost={2: 1.0}), *rows)).held
+    assert held.limit == 10 + sign * 3.25

@@ -12,6 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
+from oragent._base.errors import ModellingError
 from oragent.modelling.data.arrays import Arrays
 from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.model_records import Objective, Row, Variable
@@ -20,7 +21,7 @@ from oragent.modelling.data.solution import SolveStatus, Source, ValueRange
 from oragent.modelling.solving import highs, model_solving
 from oragent.modelling.solving.array_solving import NO_OPTIMUM, solve_arrays
 from oragent.modelling.solving.back_ends import highs as highs_back_end
-from oragent.modelling.solving.back_ends.protocol import SolverResult
+from oragent.modelling.solving.back_ends.protocol import SolverResult, SolverStatus
 from oragent.modelling.solving.model_solving import ray, solve
 from tests.modelling.models import models, pharmacy, steel
 
@@ -296,3 +297,19 @@ def test_only_an_optimum_of_highs_is_taken_for_sensitivity() -> None:
 def test_a_solution_has_the_seconds_of_its_solve() -> None:
     assert solve(steel()).seconds > 0
     assert solve(pharmacy(), duals=False).seconds > 0
+
+
+def test_only_an_optimum_with_duals_has_sensitivity() -> None:
+    milp = steel()
+    arrays = milp.to_staged_arrays()
+    solved = highs.run_highs(arrays)
+    assert model_solving.compute_sensitivity(milp, arrays, solved, Source.LP) is not None
+    for change in ({"status": SolverStatus.STOPPED}, {"values": None}, {"row_duals": None}):
+        assert model_solving.compute_sensitivity(milp, arrays, replace(solved, **change), Source.LP) is None
+
+
+@pytest.mark.parametrize("name", ["", " "])
+def test_records_without_a_name_are_refused(name: str) -> None:
+    for make in (lambda: Variable(name, 0.0, 1.0), lambda: Row(name, {"x": 1.0}, Relation.AT_MOST, 1.0)):
+        with pytest.raises(ModellingError):
+            make()
