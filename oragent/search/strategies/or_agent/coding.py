@@ -80,7 +80,7 @@ async def debug_program(run: RoundContext, candidate: Candidate, attempts: int) 
     for _ in range(attempts):
         failed = candidate
         if not failed.evaluation.status.failed or not failed.evaluation.was_started:
-            break
+            return candidate
         program, trouble = failed.source.strip(), fence_text(prompt_sections.describe_failure(failed.evaluation))
         trouble += describe_exceeded_limits(run, failed.evaluation)
         values = {"program": fence_text(program, language_tag(program)), "trouble": trouble, "again": again}
