@@ -14,7 +14,7 @@ from typing import Any
 from oragent.formulate.aims import staged_objectives
 from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.intervals import PlanInterval
-from oragent.modelling.data.model_values import Relation
+from oragent.modelling.data.model_values import Relation, Sense
 from oragent.modelling.data.solution import Solution, SolveStatus
 from oragent.modelling.solving.array_solving import NOT_PROVEN, PROVEN
 from oragent.modelling.solving.model_solving import evaluate_point
@@ -200,7 +200,7 @@ def _solve_stages(
             return None
         total = sum(round(value * scale) * columns[name] for name, value in objective.terms.items())
         if objective.terms:
-            (model.minimize if objective.sense.sign > 0 else model.maximize)(total)
+            (model.minimize if objective.sense is Sense.MINIMIZE else model.maximize)(total)
         solver.parameters.max_time_in_seconds = limit_s / len(objectives)
         status = solver.status_name(solver.solve(model))
         if status == "INFEASIBLE":
@@ -215,7 +215,7 @@ def _solve_stages(
         bound = solver.best_objective_bound / scale + objective.constant if objective.terms else objective.constant
         reached = round(sum(round(value * scale) * values[name] for name, value in objective.terms.items()))
         if objective.terms:
-            model.add(total <= reached if objective.sense.sign > 0 else total >= reached)
+            model.add(total <= reached if objective.sense is Sense.MINIMIZE else total >= reached)
     solution = evaluate_point(checks, values, bound, duals=False)
     if solution is None:
         return None

@@ -223,7 +223,7 @@ def _date_form(texts: Sequence[str]) -> tuple[str, ...] | None:
     """Return the form that all texts have as dates or times; None if they are none."""
     forms = set()
     for text in texts:
-        if not text or not DATE.fullmatch(text):
+        if not DATE.fullmatch(text):
             return None
         forms.add(tuple("year" if len(part) == 4 else re.sub(r"\d+", "", part) for part in re.split(r"(\D)", text)))
     return forms.pop() if len(forms) == 1 else None

@@ -179,3 +179,4 @@ def test_a_page_has_at_most_four_hundred_rows(monkeypatch: pytest.MonkeyPatch) -
     milp = IndexedModel.from_records((Variable("x"),), rows, Objective({"x": 1.0}), Sense.MAXIMIZE)
     filled = fill(monkeypatch, result_of(milp))
     assert (len(filled["rows"]), filled["most"], filled["mathematics"]) == (400, 400, None)
+    assert filled["colours"] == pages.COLOURS

@@ -759,3 +759,17 @@ def test_the_words_about_a_rule_say_which_side_lacks_it() -> None:
     missing, added = (RuleComparison("r", outcome, 2.5).text for outcome in (RuleOutcome.MISSING, RuleOutcome.ADDED))
     assert "problem" in added
     assert "problem" not in missing
+
+
+@pytest.mark.parametrize(
+    ("terms", "rhs", "is_bound"),
+    [
+        ({"x": 1.0}, 9.0, True), ({"x": 1.0}, 8.9, False), ({"x": 2.0}, 18.0, True), ({"x": -1.0}, -2.0, True), ({"x": -1.0}, -2.1, False), ({"x": 1.0, "y": 0.0}, 9.0, True),
+        ({"x": 1.0, "y": 1.0}, 99.0, False), ({"z": 1.0}, 99.0, False), ({"y": 1.0}, 99.0, False), ({"x": 1.0}, 9.0 - 8e-5, True),
+    ],
+)  # fmt: skip
+def test_a_rule_about_a_single_column_may_follow_from_its_bounds(
+    terms: dict[str, float], rhs: float, is_bound: bool
+) -> None:
+    columns = {"x": Variable("x", 2, 9), "y": Variable("y")}
+    assert rules_module._is_bound(rules_module._Side(terms, rhs), columns) is is_bound
