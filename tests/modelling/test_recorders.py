@@ -475,3 +475,16 @@ def test_a_solve_of_highs_has_the_limits_of_program_and_run(
         )
         from_highs._limit(used, recorder)
         assert tuple(engine.getOptionValue(name)[1] for name in ("threads", "time_limit", "mip_rel_gap")) == expected
+
+
+@pytest.mark.parametrize("constant", [None, 0.0, 3.5])
+def test_a_problem_of_pulp_has_the_constant_of_its_objective(constant: float | None, recorder: Recorder) -> None:
+    pulp = pytest.importorskip("pulp")
+    problem = pulp.LpProblem("plan", pulp.LpMaximize)
+    x = pulp.LpVariable("x", 0, 4)
+    problem += x <= 3, "cap"
+    if constant is not None:
+        problem += 2 * x + constant, "gain"
+    made = from_pulp._ProblemReader(problem, "pulp", True, recorder, {}, from_pulp._Products(pulp)).snapshot()
+    assert (made.constant, made.maximize, made.cost) == (constant or 0.0, True, [0.0 if constant is None else 2.0])
+    assert (made.columns, made.rows, made.row_high) == (["x"], ["cap"], [3.0])

@@ -188,7 +188,7 @@ def _link_data(
     cells: list[NDArray[np.float64]] = []
     first: dict[int, int] = {}
     total = 0
-    linked = {int(table) for table in read.links.tables if 0 <= table < len(read.tables)}
+    linked = set(read.links.tables.tolist())
     by_value = {figures.table for figures in found}
     for number, table in enumerate(read.tables):
         sets = matcher.sets_of(number)

@@ -48,8 +48,7 @@ def _one_pass(
     others_infinite = unbounded[rows] - infinite
     rest = sums[rows] - np.where(infinite, 0.0, least)
     usable = (others_infinite == 0) & np.isfinite(limits[rows])
-    with np.errstate(invalid="ignore"):
-        ends = (limits[rows] - rest) / values
+    ends = (limits[rows] - rest) / values
     ends += np.sign(values) * ROOM * np.maximum(1.0, np.abs(ends))
     usable &= np.abs(ends) < MAX_BOUND
     new_low, new_high = low.copy(), high.copy()
