@@ -477,6 +477,7 @@ def test_a_solve_of_highs_has_the_limits_of_program_and_run(
         assert tuple(engine.getOptionValue(name)[1] for name in ("threads", "time_limit", "mip_rel_gap")) == expected
 
 
+@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("constant", [None, 0.0, 3.5])
 def test_a_problem_of_pulp_has_the_constant_of_its_objective(constant: float | None, recorder: Recorder) -> None:
     pulp = pytest.importorskip("pulp")
