@@ -152,15 +152,15 @@ def write_hardened(
     return with_main(source, problem.about.candidate.names, lambda text: text.rstrip() + "\n" + added)
 
 
-def harden_selection(problem: Problem, offers: frozenset[str]) -> tuple[str | None, int | None, tuple[str, ...]]:
-    """Return the mode, the size and the options of the evaluation whose arguments `harden_program` changes."""
+def harden_selection(problem: Problem, offers: frozenset[str]) -> tuple[str | None, tuple[str, ...]]:
+    """Return the mode and the options of the evaluation whose arguments `harden_program` changes."""
     mode = "train" if problem.about.sizes.get("train") else None
     options: list[str] = []
     if mode and INSTANCES in offers:
         options.append(f"{INSTANCES}=1")
     if HEURISTIC_S in offers:
         options.append(f"{HEURISTIC_S}=none")
-    return mode, None, tuple(options)
+    return mode, tuple(options)
 
 
 async def harden_program(

@@ -94,11 +94,7 @@ def _bin_of(value: float, bins: int, bounds: tuple[float, float] | None) -> int:
         return int(value)
     low, high = bounds
     # A value far outside the range can give an infinite quotient.
-    if value <= low:
-        return 0
-    if value >= high:
-        return bins - 1
-    return min(bins - 1, int((value - low) / (high - low) * bins))
+    return int(min(max((value - low) / (high - low) * bins, 0), bins - 1))
 
 
 def _choose_bounds(values: Sequence[float]) -> tuple[float, float]:

@@ -102,9 +102,10 @@ class ExperimentRunner:
 
     async def _measure_text(self, source: str, cpu_s: float | None) -> Evaluation:
         limits = replace(self._limits, cpu_s=cpu_s or self._limits.cpu_s)
-        job = self._problem.make_job(source, self._root, limits, *harden_selection(self._problem, self._offers))
+        mode, options = harden_selection(self._problem, self._offers)
         arguments = tuple(word for word in self._options if not word.startswith(HEURISTIC_S))
-        return await self._pool.evaluate(replace(job, arguments=(*arguments, *job.arguments)))
+        job = self._problem.make_job(source, self._root, limits, mode, arguments=(*arguments, *options))
+        return await self._pool.evaluate(job)
 
     async def _measure(self, source: str, size: int | None, subset: Subset, cpu_s: float, observer: str) -> Evaluation:
         limits = replace(self._limits, cpu_s=min(self._limits.cpu_s, cpu_s))

@@ -324,12 +324,12 @@ class Scoring:
         """
         if not self._config.protect or candidate.source == self._problem.seed:
             return None
-        mode, size, options = harden_selection(self._problem, self._offers)
+        mode, options = harden_selection(self._problem, self._offers)
 
         async def measure(text: str, cpu_s: float | None) -> Evaluation:
             terms = hashlib.sha256(text.encode(errors="replace")).hexdigest()
             key = EvaluationKey(candidate.fingerprint, EvaluationKind.HARDEN, terms)
-            return await self._evaluate_once(key, text, seen, *options, mode=mode, size=size, cpu_s=cpu_s)
+            return await self._evaluate_once(key, text, seen, *options, mode=mode, cpu_s=cpu_s)
 
         try:
             hardened = await harden_program(measure, self._problem, candidate.source)

@@ -253,12 +253,12 @@ class Store:
         # A race that reached its end is stored twice.
         once = f"wall_s > 0 AND (fingerprint NOT BETWEEN ? AND ? OR status = '{Status.SCREENED}')"
         select = f"SELECT COALESCE(SUM(cpu_s), 0) AS cpu_s FROM evaluations WHERE {once}"
-        total = self._db.query_row(select, *EvaluationKind.RACE.text_range)
+        (total,) = self._db.query_rows(select, *EvaluationKind.RACE.text_range)
         select = f"SELECT status, cpu_s FROM evaluations {OF_KIND}"
         rows = self._db.query_rows(select, *EvaluationKind.CHECK.text_range)
         failed = sum(row["status"] == Status.REJECTED for row in rows)
         cpu_s = sum(row["cpu_s"] for row in rows)
-        return PurityChecks(len(rows), failed, cpu_s, float(total["cpu_s"]) if total else 0.0)
+        return PurityChecks(len(rows), failed, cpu_s, float(total["cpu_s"]))
 
     def initial_sources(self) -> list[str]:
         """Return the texts of the initial programs of a run, without its seed."""

@@ -61,7 +61,7 @@ def choose_strategy(config: Config) -> Strategy:
             raise ConfigError(f"the entry point {name!r} of {GROUP} cannot be loaded: {problem!r}") from None
         return _expect_strategy(exported, f"the entry point {name!r} of {GROUP}")
     names = [*STRATEGIES, agent.AGENT, *others]
-    near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    near = difflib.get_close_matches(name, names, cutoff=0.5)
     hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(sorted(names))}."
     raise ConfigError(f"unknown strategy {name!r}: {hint} Your own strategy is a Python file: --strategy my.py")
 
