@@ -14,6 +14,7 @@ from oragent.modelling.data.arrays import Arrays, Sparse
 from oragent.modelling.data.features import FurtherObjective, ModelFeatures, QuadraticTerm, SemiContinuous
 from oragent.modelling.data.model_values import Sense
 from oragent.modelling.solving.array_solving import (
+    _rounded_if_feasible,
     check_abilities,
     clean_duals,
     dual_bound,
@@ -216,6 +217,22 @@ def test_a_tangent_has_the_value_and_the_slope_of_the_function(point: list[float
     assert float(tangent.cost @ along) == pytest.approx(slope, abs=1e-6)
     plain = model()
     assert gradient_arrays(plain, at) is plain
+
+
+def test_whole_points_have_no_negative_zero() -> None:
+    arrays = model(low=np.array([-3.0, -3.0]))
+    semi = replace(arrays, features=ModelFeatures(semi_continuous=(SemiContinuous(0),)))
+    given_values = np.array([6.0, -1e-9])
+    for values in (
+        _rounded_if_feasible(arrays, given_values),
+        polish(arrays, given_values, None),
+        polish(semi, given_values, None),
+    ):
+        assert values.tolist() == [6, 0]
+        assert not np.signbit(values).any()
+    # Rounding may break a row: the point stays as it is.
+    assert _rounded_if_feasible(arrays, np.array([3.5, 0.4])).tolist() == [4, 0]
+    assert _rounded_if_feasible(arrays, np.array([3.4, 0.4])).tolist() == [3.4, 0.4]
 
 
 def test_a_polished_point_has_whole_integers_within_its_bounds() -> None:

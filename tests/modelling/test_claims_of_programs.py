@@ -1,21 +1,24 @@
 """Verdicts on what programs claim of their models, without running them, against the optimum by hand."""
 
 import json
+from pathlib import Path
 
 import pytest
 
 from oragent.modelling.capture.program import (
     POINT,
+    PROGRAM_LIMITS,
     SOLVES,
     CapturedModel,
     ClaimVerdict,
     ProgramOutcome,
     _outcome_of,
     _read_models,
+    capture_program,
 )
 from oragent.modelling.capture.snapshot import Snapshot
 from oragent.modelling.data.solution import SolveStatus
-from oragent.sandbox.messages import CommandResult, EndReason
+from oragent.sandbox.messages import Command, CommandResult, EndReason
 
 INF = float("inf")
 
@@ -122,6 +125,43 @@ def test_two_solves_of_which_the_last_one_holds_the_first_are_joined() -> None:
     assert [goal.priority for goal in joined.stages] == [1, 0]
     assert read((last, None), (first, None), solve_s=None)[1] is None
     assert read((first, point), (cube({1: -1.0}), None), solve_s=None)[1] is None
+    assert read((first, point), solve_s=None)[1] is None
+    last.missing.append("a part")
+    models, joined = read((first, point), (last, None), solve_s=None)
+    assert [captured.model is not None for captured in models] == [True, False]
+    assert joined is None
+
+
+@pytest.mark.parametrize("works_in_folder", [False, True])
+def test_a_program_runs_beside_its_data_with_the_files_that_replace_them(works_in_folder: bool, tmp_path: Path) -> None:
+    (tmp_path / "src").mkdir()
+    path = tmp_path / "src" / "plan.py"
+    path.write_text("print(1)", encoding="utf-8")
+    runs = []
+
+    def run(command: Command, **options: object) -> CommandResult:
+        runs.append((command, options))
+        return CommandResult(EndReason.EXITED, 3, "out", "err")
+
+    captured = capture_program(
+        path, data_folder=tmp_path, arguments=("-n", "2"), limits=PROGRAM_LIMITS, sandbox=run, works_in_folder=works_in_folder,
+        files={"data.csv": "a,b"}, module="src.plan", environment={"MODE": "x"}, import_folders=("src", "lib"),
+        working_folder="src",
+    )  # fmt: skip
+    ((command, options),) = runs
+    assert command.argv[2:] == ("src/plan.py", str(PROGRAM_LIMITS.cpu_s), "src.plan", "src:lib", "src", "-n", "2")
+    assert command.files["src/plan.py"] == "print(1)"
+    assert command.files["data.csv"] == "a,b"
+    assert (command.environment, command.limits) == ({"MODE": "x"}, PROGRAM_LIMITS)
+    if works_in_folder:
+        assert (command.folder, command.libraries_only) == (tmp_path, True)
+        assert "companion_folder" not in options
+    else:
+        assert (command.folder, command.libraries_only) == (None, False)
+        companion = options["companion_folder"]
+        assert (companion.folder, set(companion.brought)) == (tmp_path, {"src/plan.py", "data.csv"})
+        assert options["root_dir"] == tmp_path
+    assert (captured.models, captured.outcome, bool(captured.reason)) == ((), ProgramOutcome.ERROR, True)
 
 
 @pytest.mark.parametrize(

@@ -1,16 +1,20 @@
 """``solve_file`` prints what a person wants to know of a file, and foreign names harm nobody."""
 
 import io
+import itertools
 import json
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from rich.console import Console
 from rich.table import Table
 
 from oragent._base.errors import ModellingError
-from oragent.modelling.command import SHOWN_ROWS, SolveFileRequest, print_solution, solve_file
+from oragent.modelling.command import SHOWN_ROWS, SolveFileRequest, _layout_tables, print_solution, solve_file
 from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.model_records import Objective, Row, Variable
 from oragent.modelling.data.model_values import VariableKind
@@ -212,6 +216,51 @@ def test_tables_fit_and_break_no_figure(width: int, tmp_path: Path) -> None:
     assert all(len(line) <= width for line in out.getvalue().splitlines())
     for text in ("Schlafmittel (über 18)", "+16.66666667", "relaxed", *(f"{value:g}" for value in figures)):
         assert text in out.getvalue()
+
+
+def width_of(table: Table) -> int:
+    out = io.StringIO()
+    Console(file=out, width=1000).print(table)
+    return max(map(len, out.getvalue().splitlines()))
+
+
+@settings(max_examples=30)
+@given(st.lists(st.integers(1, 30), min_size=2, max_size=9), st.integers(70, 120))
+def test_a_table_has_as_many_columns_as_the_terminal_is_wide(sizes: list[int], width: int) -> None:
+    heads = [f"h{at}" for at in range(len(sizes))]
+    lines = [["x" * max(2, size) for size in sizes], ["y"] * len(sizes)]
+    tables = _layout_tables(heads, lines, width)
+    shown = [[str(column.header) for column in table.columns] for table in tables]
+    assert [head for columns in shown for head in columns[1:]] == heads[1:]
+    assert all(columns[0] == heads[0] for columns in shown)
+    assert all(width_of(table) <= width for table in tables)
+    for table, following in itertools.pairwise(shown):
+        wanted = [*table, following[1]]
+        places = [heads.index(head) for head in wanted]
+        (wider,) = _layout_tables(wanted, [[line[at] for at in places] for line in lines], 1000)
+        assert width_of(wider) > width
+
+
+def test_variables_have_their_units_coefficients_and_values_and_those_of_zero_come_last() -> None:
+    variables = [
+        Variable("none", 0, 4, unit="kg", meaning="left out"), Variable("some", 0, 5, unit="u" * 30, meaning="made"),
+        Variable("free", -7, 5),
+    ]  # fmt: skip
+    row = Row("room", {"none": 1, "some": 2}, "<=", 6)
+    model = IndexedModel.from_records(variables, [row], Objective({"none": 1, "some": 5, "free": -3}), "maximize")
+    solution, console = solve(model), TableRecorder()
+    print_solution(model, solution, console)
+    order = ["some", "free", "none"]
+    assert console.columns["variable"] == order
+    assert [float(text) for text in console.columns["value"]] == [solution.values[name] for name in order] == [3, -7, 0]
+    assert [float(text) for text in console.columns["coefficient"]] == [5, -3, 1]
+    assert console.columns["unit"][1:] == ["", "kg"]
+    assert console.columns["unit"][0].startswith("u" * 19)
+    assert len(console.columns["unit"][0]) == 20
+    ranges = {name: (interval.low, interval.high) for name, interval in solution.sensitivity.cost_ranges.items()}
+    got = [tuple(map(float, text.split(" to "))) for text in console.columns["may be"]]
+    assert got == [ranges[name] for name in order]
+    assert np.isfinite(ranges["some"][0])
 
 
 @pytest.mark.parametrize("ending", ["csv", "json", "sol"])

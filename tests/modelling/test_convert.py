@@ -1,6 +1,7 @@
 """Sources that are written run, have the model's matrix under the same names and keys, and its optimum."""
 
 import ast
+import builtins
 import contextlib
 import importlib.util
 import io
@@ -295,3 +296,27 @@ def test_names_of_python_and_figures_from_data_are_written(form: str, tmp_path: 
             np.testing.assert_allclose(np.array(first, dtype=float), np.array(second, dtype=float))
     assert optimum(again) == pytest.approx(optimum(builtin_model(12.25, 4.75)))
     assert "unused" not in source
+
+
+@pytest.mark.parametrize("form", SOURCES)
+def test_sources_hide_no_name_of_python(form: str) -> None:
+    tree = ast.parse(write_source(builtin_model(), form))
+    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    assert names
+    assert not names & set(dir(builtins))
+    # Variables and rows of Pyomo are attributes of the model, where names of Python stay.
+    attributes = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    assert ({"range", "list"} <= attributes) is (form == "pyomo")
+
+
+def test_only_families_with_chosen_keys_have_a_condition() -> None:
+    def source(keys: list[tuple[str, ...]] | None) -> str:
+        builder = IndexedModelBuilder()
+        builder.add_set("city", ["A", "B", "C"])
+        ship = builder.add_variables("ship", ["city"], keys=keys)
+        builder.add_variables("fixed", [])
+        builder.add_rows("all", [], "<=", columns=ship, rhs=7.0)
+        return write_source(builder.build(), "pulp")
+
+    assert " if " not in source(None)
+    assert " if " in source([("A",), ("B",)])

@@ -28,7 +28,9 @@ from oragent.modelling.scheduling.schedule_model import (
     ScheduleGoal,
     SchedulingModel,
     schedule_breaches,
+    schedule_from_json,
     schedule_objective,
+    schedule_to_json,
 )
 from oragent.modelling.scheduling.schedule_solving import SchedulingSolution
 from tests.modelling.test_scheduling import best_objective, schedules
@@ -84,6 +86,22 @@ def test_the_head_has_what_is_known(change: dict, lines: dict[str, str]) -> None
     assert ("ended by" in head) == ("ended by" in lines)
     assert re.findall(r"\d+", head["schedule"]) == ["6", "1", "1", "2"]
     assert any(line.split()[:1] == ["saw"] for line in text.splitlines()) == ("starts" not in change)
+
+
+def test_long_lines_of_the_head_are_not_split_and_long_notes_are_cut() -> None:
+    out = io.StringIO()
+    long = replace(PLAN, note="n" * 300, solver="s" * 90, starts={})
+    print_schedule(SHOP, long, Console(file=out, width=40))
+    words = [line.split()[-1] for line in out.getvalue().splitlines()]
+    assert "s" * 90 in words
+    (note,) = [word for word in words if word.startswith("nn")]
+    assert len(note) == 200
+
+
+def test_a_schedule_is_written_as_json_with_an_entry_a_line() -> None:
+    text = schedule_to_json(SHOP)
+    assert text == json.dumps(json.loads(text), indent=1) + "\n"
+    assert schedule_from_json(text) == SHOP
 
 
 def test_a_long_table_ends_with_the_number_of_omitted_machines(monkeypatch: pytest.MonkeyPatch) -> None:

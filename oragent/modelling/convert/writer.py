@@ -241,7 +241,7 @@ class SourceWriter(ABC):
             key.append(label)
         product = _times(self.figure(term.figure), self._reference(term.family, ", ".join(key)))
         condition = ""
-        if family.keys is not None and family.dims:
+        if family.keys is not None:
             text = f"({', '.join(key)})" if len(key) > 1 else key[0]
             condition = f" if {text} in {self.variable(term.family)}"
         if not loops and not condition:

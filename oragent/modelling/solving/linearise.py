@@ -357,11 +357,10 @@ class _Builder:
                 self.add_row(row.name, [*row.terms.items(), *terms.items()], row.relation, row.rhs)
 
     def _keeps_objective(self) -> bool:
-        if Ability.QUADRATIC_OBJECTIVE in self.abilities:
-            return True
-        if Ability.CONVEX_OBJECTIVE not in self.abilities or any(self.integer) or self.semi:
-            return False
-        return is_convex(self.arrays.features.quadratic, self.arrays.sense.sign)
+        can_be_convex = Ability.CONVEX_OBJECTIVE in self.abilities and not any(self.integer) and not self.semi
+        return Ability.QUADRATIC_OBJECTIVE in self.abilities or (
+            can_be_convex and is_convex(self.arrays.features.quadratic, self.arrays.sense.sign)
+        )
 
     def _linear_terms(self, quadratic: Iterable[QuadraticTerm[int]], where: str, ability: Ability) -> dict[int, float]:
         linear: dict[int, float] = {}

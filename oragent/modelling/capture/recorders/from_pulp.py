@@ -268,7 +268,7 @@ class _ProblemReader:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             plain = problem.to_dict() if hasattr(problem, "to_dict") else problem.toDict()
-        constant = 0.0 if problem.objective is None else float(getattr(problem.objective, "constant", 0.0) or 0.0)
+        constant = 0.0 if problem.objective is None else float(problem.objective.constant)
         snapshot = Snapshot(self.version, str(problem.name or ""), problem.sense == -1, constant)
         snapshot.objective = str(plain["objective"]["name"] or "")
         column_of = self._add_columns(snapshot, plain["variables"])
