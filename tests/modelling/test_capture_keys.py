@@ -188,6 +188,8 @@ LOOPS: list[tuple[list[str], list[str], list[tuple], list[tuple[str, ...]] | Non
     # Values that are no labels, beside labels and alone.
     (["r1", "r2"], ["c", "d"], [("a", 0.5), ("b", 0.7)], [("a",), ("b",)], "line_7"),
     (["r1", "r2"], ["d"], [({},), ([],)], None, ""),
+    (["r1", "r2"], ["p", "c"], [(("a", 0.5), "c"), (("b", 0.7), "d")], [("c",), ("d",)], "line_7"),
+    (["r1", "r2"], ["p"], [(("a", "b"),), (("c", 0.5),)], None, ""),
     (["r1", "r2"], ["d"], [(True,), (False,)], None, ""),
     (["r1"], ["c"], [("a",)], [("a",)], "line_7"),
     (["r1"], ["c", "k"], [("a", "b")], [("a", "b")], "line_7"),

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from oragent._base.errors import ModellingError
+from oragent.modelling.data import model_records
 from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.model_records import Objective, Row, Variable
 from oragent.modelling.data.model_values import Relation, Sense, VariableKind
@@ -76,6 +77,33 @@ def test_figures_become_floats_and_texts_enums() -> None:
     assert isinstance(made.row_records[0].rhs, float)
     assert made.sense is Sense.MAXIMIZE
     assert made.has_integers
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"name": ""}, {"name": "  "}, {"name": 3}, {"name": "x\ud83d"}, {"meaning": 3}, {"rhs": math.inf}, {"rhs": math.nan},
+        {"rhs": 1e16}, {"relation": "<"}, {"terms": [1]}, {"terms": {"x": math.nan}}, {"terms": {"x": 1.0, "y": 1e16}},
+    ],
+)  # fmt: skip
+def test_one_wrong_part_beside_plain_ones_is_refused(wrong: dict) -> None:
+    plain_parts = {"name": "r", "terms": {"x": 1.0}, "relation": Relation.AT_MOST, "rhs": 1.0, "meaning": "all"}
+    with pytest.raises(ModellingError):
+        Row(**plain_parts | wrong)
+
+
+def test_plain_records_are_made_without_the_checks_that_compose_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    names: list[object] = []
+    monkeypatch.setattr(model_records, "require_name", lambda name, what: names.append(name))
+    for high in (5.0, math.inf):
+        assert Variable("x", -3.0, high, VariableKind.INTEGER, "kg", "amount").high == high
+    Variable("same", 2.0, 2.0)
+    made = Row("r", {"x": 1.0, "y": -2.5}, Relation.EQUAL, 3.0, "all")
+    assert (made.terms, made.rhs) == ({"x": 1.0, "y": -2.5}, 3.0)
+    assert names == []
+    Variable("whole", 1, 5)
+    Variable("wide", -1e30, 5.0)
+    assert names == ["whole", "wide"]
 
 
 def test_a_bound_too_large_to_bind_is_none() -> None:

@@ -311,9 +311,26 @@ def test_what_means_nothing_is_refused(part: str, right: str, wrong: str) -> Non
     assert "\n" not in str(refused.value)
 
 
-def test_the_line_of_what_means_nothing_is_named() -> None:
+@pytest.mark.parametrize("size", [10, 10**6])
+def test_the_line_of_what_means_nothing_is_named(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mps_reader, "BLOCK_CHARACTERS", size)
     with pytest.raises(ModellingError, match=r"^line 10: "):
         read(columns=PARTS["columns"].replace("    y  e", "    y  f"))
+
+
+def test_a_column_may_have_the_name_of_a_kind_of_set() -> None:
+    columns = "COLUMNS\n    S1  c  2\n    y  d  4\n    y  e  5\n"
+    model = read(
+        columns=columns, more="SOS\n S2  SOS  one\n    S1  3\n    y  4\n S1  SOS  two\n    SOS  S1  5\n    y  6\n"
+    )
+    assert features_of(model)["ordered_sets"] == (
+        OrderedSet("one", 2, {"S1": 3.0, "y": 4.0}), OrderedSet("two", 1, {"S1": 5.0, "y": 6.0}),
+    )  # fmt: skip
+    model = read(more="SOS\n S1  one\n    x  3\n s2\n    y  4\n    z  6\n S1  three  7\n    z  1\n    x  2\n")
+    assert features_of(model)["ordered_sets"] == (
+        OrderedSet("one", 1, {"x": 3.0}), OrderedSet("SOS1", 2, {"y": 4.0, "z": 6.0}),
+        OrderedSet("three", 1, {"z": 1.0, "x": 2.0}),
+    )  # fmt: skip
 
 
 def test_lines_that_are_read_together_mean_what_each_means_alone() -> None:

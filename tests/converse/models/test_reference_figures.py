@@ -319,9 +319,10 @@ def test_texts_are_divided_at_references_with_quotes_and_braces() -> None:
 
 def test_a_fresh_model_has_no_members_to_refer_to() -> None:
     builder = IndexedModelBuilder("empty")
-    builder.set_objective("gain", "maximize", builder.add_variables("x", [], high=3), [2.0], unit="EUR")
+    builder.set_objective("gain", "maximize", builder.add_variables("x", [], high=3), [2.0], unit="€")
     bench = Workbench(builder.build())
     bench.ask("solve")
-    assert fill(bench, "r1.objective") == "6 EUR"
+    assert fill(bench, "r1.objective") == "6 €"
+    assert '"6 €"' in brief_result(bench.results["r1"])
     with pytest.raises(ModellingError):
         fill(bench, "r1.value(x)")
