@@ -637,13 +637,13 @@ class _Sweep:
             seed, count = self._compared.seed + 1, 2 * self._compared_count
             self._compared = replace(self._compared, seed=seed, instances=str(count))
             if self._cost_s() * (1 + len(contenders)) > self._remaining_s:
-                break
+                return
             batch = [present, *contenders]
             for begin in range(0, len(batch), AT_ONCE):
                 await self._compare_again(batch[begin : begin + AT_ONCE])
             contenders = [program for program in contenders if self._rows[program].comparison == seed]
             if self._rows[present].comparison != seed:
-                break
+                return
 
     async def _compare_again(self, programs: Sequence[str]) -> None:
         """Run settings on the instances of the current comparison, with the work that their times call for."""

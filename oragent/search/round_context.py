@@ -224,13 +224,18 @@ class RoundContext:
         return any(map(self._was_evaluated, (fingerprint, screened_text(fingerprint), ended_race_text(fingerprint))))
 
     def _was_evaluated(self, fingerprint: str) -> bool:
-        return self.context.committed.get(fingerprint, self.horizon + 1) <= self.horizon or fingerprint in self._met
+        return self._was_committed(fingerprint) or fingerprint in self._met
+
+    def _was_committed(self, fingerprint: str) -> bool:
+        number = self.context.committed.get(fingerprint)
+        return number is not None and number <= self.horizon
 
     def repeats(self, candidate: Candidate) -> bool:
         """Return True if a candidate of this round equals one that was evaluated before it."""
         mine = [program for program in (*self.earlier, *self.candidates) if program is not candidate]
-        was_committed = self.context.committed.get(candidate.fingerprint, self.horizon + 1) <= self.horizon
-        return was_committed or any(program.fingerprint == candidate.fingerprint for program in mine)
+        return self._was_committed(candidate.fingerprint) or any(
+            program.fingerprint == candidate.fingerprint for program in mine
+        )
 
     def note(self, kind: str, text: str) -> None:
         """Store a note; it is committed with the round, and later rounds have it in ``memory``."""

@@ -149,10 +149,10 @@ def _move_value(draft: Draft, site: Site, value: int | float) -> int | float:
     # The integer may be a size, so it stays an integer.
     if whole and (site.context.structural or isinstance(site.parent, ast.stmt)):
         step = max(1, round(0.3 * abs(value) * float(draft.rng.random())))
-        return max(min(value, 1), value + draft.pick((-step, step)))
+        return max(min(value, 1), draft.pick((value - step, value + step)))
     if value == 0:
         return round_to_three(float(draft.rng.normal(0, 0.5)))
-    moved = value + draft.pick((-1, 1)) if whole and draft.chance(0.5) else draft.number(value, 0.4)
+    moved = draft.pick((value - 1, value + 1)) if whole and draft.chance(0.5) else draft.number(value, 0.4)
     if isinstance(site.parent, ast.BinOp) and isinstance(site.parent.op, ast.Pow):
         return min(max(moved, 0.25), MAX_POWER)
     if draft.chance(0.05):
