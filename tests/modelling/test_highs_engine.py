@@ -147,6 +147,16 @@ def test_a_start_is_given_and_a_worse_answer_is_computed_again(monkeypatch: pyte
             getInfo=lambda info=info: info, getModelStatus=lambda status=status: status, getSolution=lambda: point
         )
         assert highs._contradicts_bound(solver, arrays(), gap) is expected
+    # Below 1 the difference counts, above it the share; the worth at the point is 5 and the constant.
+    for constant, difference, expected in (
+        (-4.0, 1.5e-6, True), (-4.0, 0.5e-6, False), (-5.0, 0.5e-6, False), (-5.0, 1.5e-6, True), (-25.0, 15e-6, False),
+        (-25.0, 25e-6, True), (-25.0, -25e-6, True),
+    ):  # fmt: skip
+        info = SimpleNamespace(mip_node_count=1, mip_dual_bound=5.0 + constant + difference)
+        solver = SimpleNamespace(
+            getInfo=lambda info=info: info, getModelStatus=lambda: STATUS.kOptimal, getSolution=lambda: point
+        )
+        assert highs._contradicts_bound(solver, arrays(constant=constant), 0.0) is expected
 
 
 def test_a_model_has_all_of_its_figures() -> None:

@@ -3,6 +3,7 @@
 import itertools
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -214,3 +215,49 @@ def test_a_flat_model_keeps_the_names_of_its_rows_and_columns() -> None:
         (row.name, dict(row.terms), row.relation, row.rhs) for row in rows
     ]
     assert again.objective_record.constant == 3.0
+
+
+PAIRS = [(first, second) for first in ("a", "b") for second in ("1", "2", "3")]
+
+
+@given(st.permutations(PAIRS), st.integers(1, 6), st.booleans())
+def test_members_in_any_order_have_their_keys_and_positions_in_a_file(
+    order: list[tuple[str, str]], count: int, is_reversed: bool
+) -> None:
+    builder = IndexedModelBuilder("m")
+    builder.add_set("letter", ["a", "b"])
+    builder.add_set("digit", ["1", "2", "3"], is_ordered=True)
+    keys = order[:count]
+    x = builder.add_variables("x", ["letter", "digit"], keys=keys, high=range(count), unit="kg")
+    y = builder.add_variables("y", [], kind="integer")
+    builder.add_rows("all", ["digit"], "<=", keys=[("3",), ("1",)], rows=[0, 1], columns=[x[0], y[0]], rhs=[4.0, 5.0])
+    builder.set_objective("gain", "maximize", x, range(1, count + 1))
+    model = builder.build()
+    if is_reversed:
+        first, last = model.variables
+        model = replace(model, variables=(replace(first, positions=first.positions[::-1]), last))
+    text = to_json(model)
+    again = from_json(text)
+    for family, copy in zip((*model.variables, *model.rows), (*again.variables, *again.rows), strict=True):
+        assert (copy.name, copy.sets, copy.unit) == (family.name, family.sets, family.unit)
+        assert (copy.keys.tolist(), copy.positions.tolist()) == (family.keys.tolist(), family.positions.tolist())
+    entries = json.loads(text)["variables"]
+    assert ("keys" in entries[0]) is (keys != PAIRS)
+    assert "keys" not in entries[1]
+    assert isinstance(entries[0]["positions"], dict) is (not is_reversed or count == 1)
+    assert again.high.base.tolist() == model.high.base.tolist()
+
+
+@pytest.mark.parametrize(
+    "positions", [{"first": 0, "count": 5}, {"first": 0, "count": -1}, [0, 1], {"first": 1, "count": 6}]
+)
+def test_positions_that_do_not_fit_the_members_are_refused(positions: object) -> None:
+    builder = IndexedModelBuilder("m")
+    builder.add_set("letter", ["a", "b"])
+    builder.add_set("digit", ["1", "2", "3"])
+    builder.set_objective("gain", "maximize", builder.add_variables("x", ["letter", "digit"], high=3), 1.0)
+    data = json.loads(to_json(builder.build()))
+    assert data["variables"][0]["positions"] == {"first": 0, "count": 6}
+    data["variables"][0]["positions"] = positions
+    with pytest.raises(ModellingError):
+        from_json(json.dumps(data))
