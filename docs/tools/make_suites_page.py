@@ -84,6 +84,23 @@ evaluation. The limits of these tasks are others: wall seconds of one call (CO-B
 instance decides and not the sum, or seconds of the whole evaluation, the evaluator's own among them. Let programs declare a range
 instead, such as `ROUNDS = 100  # param: ROUNDS = 100, 10..1000`, which sweeps tune on `train`. Mode `train` has the instances of
 `val`; for tasks of OpenEvolve it is `evaluate_stage1` if there is one, and for ALE-Bench the seeds `public_lite`.
+
+## Searched tasks
+
+On 30 November 2026 a strong model answered the prompts of `or_agent` for four tasks of OpenEvolve's repository, which restate
+problems of AlphaEvolve (Novikov et al. 2025), and saw nothing else. The evaluators divide by AlphaEvolve's figures, so 1 is as good.
+
+| task | seed | after the first reply | best, replies | share of AlphaEvolve's | CPU s of the best |
+|---|---|---|---|---|---|
+| `circle_packing_rect`: sum of 21 radii, rectangle of perimeter 4 ↑ | 0 | 2.358011 | 2.365832, 4 | 1.0000001 | 34 |
+| `heilbronn_triangle`: least triangle of 11 points ↑ | 0 | 0.034491 | 0.036530, 2 | 1.0000000 | 207 |
+| `minimizing_max_min_dist`, 16 points in the plane: (least / greatest distance)² ↑ | 0.001535 | 0.077584 | 0.077584, 1 | 1.0000028 | 22 |
+| the same, 14 points in space ↑ | 0.004319 | 0.240051 | 0.240051, 1 | 1.0000159 | 14 |
+
+All programs are constrained optimisation (SLSQP with exact derivatives) from many starts. The prompts name AlphaEvolve's figures; the
+programs contain no known solution. The evaluator of circles accepts overlaps up to 1e-6; the program removes all of them.
+[How six other tasks were played](how-to/for-coding-agents.md#fresh-problems-in-three-ways), of CO-Bench, HeuriGym and LLM4AD, stands beside
+an agent with the MCP server and one with a shell.
 """
 TABLE = """
 ## {name}
