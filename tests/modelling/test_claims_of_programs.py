@@ -95,6 +95,15 @@ def test_models_without_a_point_or_without_a_solve_have_no_verdict() -> None:
     assert one(endless, claim(2.0, 7.0)).verdict is ClaimVerdict.OPEN
 
 
+@pytest.mark.parametrize(("weight", "verdict"), [(0.0, ClaimVerdict.OPTIMAL), (0.5, ClaimVerdict.OPEN)])
+def test_only_the_objective_that_counts_alone_is_compared(weight: float, verdict: ClaimVerdict) -> None:
+    made = snapshot()
+    made.add_feature("goals", name="second", terms={0: 1.0}, sense="maximize", weight=weight, priority=1)
+    captured = one(made, claim(2.0, 7.0))
+    assert captured.verdict is verdict, captured.reason
+    assert one(made, claim(2.0, 8.0)).verdict is ClaimVerdict.FALSE
+
+
 def test_files_that_cannot_be_read_are_models_without_a_verdict() -> None:
     damaged = CommandResult(
         EndReason.EXITED, 0, files={f"{SOLVES}/0.json": b"[]", f"{SOLVES}/1.json": snapshot().to_text().encode()},

@@ -17,13 +17,12 @@ from oragent.modelling.references.answer_references import (
     COMPLETE,
     MAX_REFERENCE_LENGTH,
     _combine,
-    _Reader,
     _statement,
     _unit_of,
     fill_reference,
 )
-from oragent.modelling.references.answer_text import split_references
-from oragent.modelling.references.brief_results import SIZES, brief_result
+from oragent.modelling.references.answer_text import _decimals, _readings, make_answer, split_references
+from oragent.modelling.references.brief_results import SIZES, _brief, brief_result
 from oragent.modelling.references.figures import format_figure, format_part
 from oragent.modelling.references.reference_text import label_text, name_text
 from tests.modelling.indexed_models import transport
@@ -224,7 +223,7 @@ def test_fields_sources_and_members_of_a_reference_are_listed_once(bench: Workbe
     for depth in range(12, 30):
         is_read = True
         try:
-            _Reader("(" * depth + "1" + ")" * depth, {}, bench.model).expression(0)
+            fill(bench, "(" * depth + "1" + ")" * depth)
         except ModellingError:
             is_read = False
         assert is_read == (depth <= 20)
@@ -326,3 +325,38 @@ def test_a_fresh_model_has_no_members_to_refer_to() -> None:
     assert '"6 €"' in brief_result(bench.results["r1"])
     with pytest.raises(ModellingError):
         fill(bench, "r1.value(x)")
+
+
+def test_parts_of_results_for_prompts_are_plain() -> None:
+    assert [_brief(part, 2) for part in (None, True, False, 3, 2.5, "text")] == [None, True, False, "3", "2.5", "text"]
+    assert _brief((1, 2, 3), 2) == ["1", "2"]
+    assert _brief(Figure(), 2) is None
+    for figure in (Figure(value=1.0), Figure(low=1.0), Figure(high=1.0)):
+        assert _brief(figure, 2) == format_figure(figure)
+    assert len(_brief("x" * 300, 2)) == 200
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "decimals"),
+    [
+        ("1,234", [1234.0, 1.234], 0), ("1,23", [123.0, 1.23], 2), ("1,234.5", [1234.5], 1), ("1,234,567", [1234567.0], 0),
+        ("2.75", [2.75], 2), ("1 234", [1234.0], 0), ("12", [12.0], 0), (".5", [0.5], 1), ("7,5", [75.0, 7.5], 1),
+    ],
+)  # fmt: skip
+def test_the_digits_of_a_number_have_one_or_two_meanings(text: str, values: list[float], decimals: int) -> None:
+    assert _readings(text) == values
+    assert _decimals(text) == decimals
+
+
+NUMBERS = {"6": True, "2.5": True, "77.77": False, "6.04": False, "6.0": True, "888": False, "15,4": False, "2,5": True}
+
+
+@given(st.lists(st.sampled_from(sorted(NUMBERS)), min_size=1, max_size=6))
+def test_each_number_of_a_text_is_marked_unless_a_figure_rounds_to_it(drawn: list[str]) -> None:
+    builder = IndexedModelBuilder("empty")
+    builder.set_objective("gain", "maximize", builder.add_variables("x", [], high=3), [2.0])
+    text = " and then ".join(f"about {number} euros" for number in drawn)
+    parts = make_answer(text, {}, builder.build(), ["Are 6 or 2.5 euros enough?"])
+    assert "".join(part.text for part in parts) == text
+    assert [part.text for part in parts if part.kind == "unsupported"] == [n for n in drawn if not NUMBERS[n]]
+    assert {part.kind for part in parts} <= {"text", "unsupported"}
