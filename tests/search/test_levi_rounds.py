@@ -34,7 +34,7 @@ def candidate(name: str, score: float | None, source: str, origin: str = "code")
     message = f"failure {name}" if score is None else ""
     evaluation = Evaluation(status, score, metrics={"moves": 77}, message=message)
     return Candidate(
-        source=source, fingerprint=f"print of {name}", parents=(), origin=origin, island=0, call=0,
+        source=source, fingerprint=f"print_of_{name}", parents=(), origin=origin, island=0, call=0,
         evaluation=evaluation,
     )  # fmt: skip
 
@@ -158,7 +158,7 @@ def test_prompts_show_scores_and_as_published_nothing_else(begun, asked: Asked, 
 @pytest.mark.parametrize("marked", [(), ("0.0",), ("1.0", "3.0"), ("0.0", "2.0", "3.0")])
 def test_a_variant_shows_two_seeds_the_worse_first(begun, asked: Asked, marked: tuple[str, ...]) -> None:
     records = [record(f"{number}.0", 9.0 - number, source) for number, source in enumerate(SOURCES)]
-    run = opened(begun, records, notes=tuple(f"{SEED}: print of {name}" for name in marked))
+    run = opened(begun, records, notes=tuple(f"{SEED}: print_of_{name}" for name in marked))
     for _ in range(40):
         asyncio.run(levi._write_variant(run))
     shown = {tuple(call.parents) for call in asked}
