@@ -318,3 +318,87 @@ def test_a_report_lists_the_measured_values_from_small_to_large() -> None:
     report = calibrated(clock, 900).report
     listed = [float(part) for part in re.findall(r"ROUNDS = ([\d.]+):", report)]
     assert listed == sorted(clock.values) != clock.values
+
+
+@pytest.mark.parametrize(
+    ("points", "value"),
+    [
+        # The target is 7.2 s; at most eight times as much or as little.
+        ([(100, 3.6)], 200), ([(100, 0.1)], 800), ([(100, 720.0)], 12), ([(100, None)], 12), ([(100, None), (40, None)], 5),
+        ([(100, 4.0), (180, 6.0)], 228), ([(180, 6.0), (100, 4.0)], 228),
+        # With a falling line there is no estimate.
+        ([(100, 4.0), (200, 3.9)], 800),
+        # Between the value nearest to the target and the smallest one that ran out of time.
+        ([(100, 3.6), (190, None)], 145), ([(100, 3.6), (160, None), (180, None)], 130), ([(100, 3.6), (201, None)], 200),
+        ([(100, 3.6), (50, 1.8), (160, None)], 130),
+        # Within the range of the parameter.
+        ([(4000, 2.0)], 5000), ([(8, None)], 2),
+    ],
+)  # fmt: skip
+def test_the_next_value_follows_from_a_line_and_from_values_that_are_too_large(
+    points: list[tuple[float, float | None]], value: float
+) -> None:
+    parameter = work_parameter("W = 100  # param: W = 100, 2..5000, work\n")
+    assert parameter is not None
+    found = calibration._next_value(parameter, [calibration._Point(*point) for point in points], LIMIT_S)
+    assert found == pytest.approx(value, abs=1)
+
+
+@pytest.mark.parametrize(
+    ("above", "value"),
+    [
+        # In proportion the value is 120, or at most 1.5 times as large.
+        ([], 120.0),
+        ([(90.0, 5.0)], 120.0),
+        # By the line to the next larger value.
+        ([(200.0, 12.0)], 100 + 100 * 1.2 / 6),
+        ([(300.0, 9.0), (200.0, 12.0)], 100 + 100 * 1.2 / 6),
+        # That value ran out of time, is not slower, or too close: halfway at most.
+        ([(200.0, None)], 120.0),
+        ([(130.0, None)], 115.0),
+        ([(130.5, 6.0)], 115.25),
+        ([(130.5, 5.0)], 115.25),
+        ([(120.0, 6.6)], 110.0),
+        ([(128.0, 12.0)], 114.0),
+        ([(132.0, 12.0)], 100 + 32 * 1.2 / 6),
+    ],
+)
+def test_a_value_that_is_not_measured_is_estimated_from_its_neighbours(
+    above: list[tuple[float, float | None]], value: float
+) -> None:
+    points = [calibration._Point(*point) for point in [(100.0, 6.0), *above]]
+    assert calibration._estimate_value(100.0, 6.0, points, 7.2) == pytest.approx(value)
+    assert calibration._estimate_value(100.0, 1.0, points[:1], 7.2) == pytest.approx(100 * MAX_EXTRAPOLATION)
+
+
+@pytest.mark.parametrize(
+    ("points", "work"),
+    [
+        ([], "unchanged"),
+        ([(100, None)], "unchanged"),
+        ([(100, None), (2, None), (40, None)], "unchanged"),
+        ([(100, None), (12, None), (2, None)], None),
+        ([(2, None)], None),
+        ([(2, 7.6)], None),
+        # A single value stays, even if it takes little of the time.
+        ([(100, 1.0)], 100),
+        ([(100, 7.5)], 100),
+        ([(100, 7.53)], None),
+        ([(100, 7.0), (200, 14.0)], 100),
+        # At least 86 % of the limit are used, or a larger value is estimated.
+        ([(10, 1.0), (100, 6.9), (200, None)], 100),
+        ([(10, 1.0), (100, 6.0), (200, 12.0)], 120),
+        ([(100, 6.0), (10, 1.0), (200, 12.0)], 120),
+        ([(10, 1.0), (4900, 6.0)], 5000),
+    ],
+)
+def test_the_largest_value_that_fits_is_chosen_or_one_above_it(
+    points: list[tuple[float, float | None]], work: float | str | None
+) -> None:
+    source = "W = 77  # param: W = 77, 2..5000, work\n"
+    parameter = work_parameter(source)
+    assert parameter is not None
+    chosen = calibration._choose(source, parameter, [calibration._Point(*point) for point in points], LIMIT_S)
+    assert (chosen.problem != "") == (work is None)
+    assert (chosen.report != "") == (work != "unchanged")
+    assert read_value(chosen.source, "W") == (work if isinstance(work, int) else 77)

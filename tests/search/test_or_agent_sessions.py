@@ -11,6 +11,7 @@ from oragent._base.budget import Spent
 from oragent._base.direction import Direction
 from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation
+from oragent.evaluation.problem import CandidateInput
 from oragent.llm.dialogue import ModelAnswer
 from oragent.programs.blocks import NEAREST
 from oragent.search.archive import Archive
@@ -79,7 +80,10 @@ def make_run(**changes: Any) -> Any:
         archive=Archive(Direction.MINIMIZE), own=AgentSettings(**settings), number=3, notes=[], written=(), memory=(),
         moment=Moment(), published=[], filled=[], course=[], style=given["style"], results=given["results"],
         case=SimpleNamespace(allowance=Spent(evaluations=given["allowed"])), used=Spent(evaluations=10),
-        problem=SimpleNamespace(about=SimpleNamespace(function="guess", sizes={"val": [20]}), signature=signature),
+        problem=SimpleNamespace(
+            about=SimpleNamespace(function="guess", sizes={"val": [20]}, input=CandidateInput.ARGUMENTS),
+            signature=signature,
+        ),
         settings=SimpleNamespace(strategy=SimpleNamespace(features=True)), history=[],
         experiments=SimpleNamespace(
             cpu_s_left=given["cpu_s"], hooks=given["hooks"], instances=Subset((), "8", PRACTICE), probe=None
@@ -338,12 +342,12 @@ def test_small_models_write_out_short_programs(style: str, base: str, written: b
 def test_lessons_have_calls_of_their_own_for_small_models(setting: str, style: str, own: bool) -> None:
     run = make_run(reflection_calls=setting, style=style)
     assert sessions.own_calls(run) is own
-    for kind in ("edit", "probe"):
+    for kinds in (["edit"], ["probe"], ["probe", "edit"], ["edit", "probe"], ["probe", "probe", "edit"]):
         found = session()
-        found.steps = [ExperimentStep(kind, "a", "score 4", True)]
+        found.steps = [ExperimentStep(kind, "a", "score 4", True) for kind in kinds]
         sessions._reply_format(run, found)
         values = run.filled[-1][2]
-        assert bool(values["lesson"]) == (kind == "edit" and not own)
+        assert bool(values["lesson"]) == (kinds[-1] == "edit" and not own)
         assert "python" in values["shape"]
     sessions._reply_format(run, session())
     name, _, values = run.filled[-1]
