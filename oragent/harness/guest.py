@@ -523,16 +523,24 @@ class Guest:
 
         A guest that has answered one call counts its imports and compilation itself, so that only these are left out.
         """
-        counted, process = sum(self._all_counted().values()), self._main
-        if self._start_clock is None or process is None or process.free_s is None or process.second_s is not None:
-            return counted
-        start_s, _ = self._start_clock.measure(process.cpu_s)
-        return counted + max(process.free_s - start_s, 0.0)
+        return sum(self._all_counted().values()) + self._single_call_s
 
     @property
     def place_seconds(self) -> dict[str, float]:
         """CPU seconds of all calls by the beginning of ``where``, such as ``size 50``, without compilation."""
-        return {size: spent for size, spent in self._all_counted().items() if size and size != START}
+        counted, single_s = dict(self._all_counted()), self._single_call_s
+        if single_s and self._main is not None and self._main.first_size is not None:
+            counted[self._main.first_size] += single_s
+        return {size: spent for size, spent in counted.items() if size and size != START}
+
+    @property
+    def _single_call_s(self) -> float:
+        """CPU seconds of the only call of the guest that are not counted, without imports and compilation."""
+        process = self._main
+        if self._start_clock is None or process is None or process.free_s is None or process.second_s is not None:
+            return 0.0
+        start_s, _ = self._start_clock.measure(process.cpu_s)
+        return max(process.free_s - start_s, 0.0)
 
     def _all_counted(self) -> dict[str, float]:
         if self._main is not None:

@@ -1,8 +1,8 @@
 """CPU seconds that a guest spends on imports and compilation, in memory that it shares with the scorer.
 
-A guest whose first call runs out of time is killed, and can report nothing. The scorer then reads these seconds. The
-candidate can change them, so they are used in messages alone. Each clock belongs to one guest: two guests with the
-same memory could pass on what they know.
+A guest whose first call runs out of time is killed, and can report nothing. The scorer then reads these seconds. It
+also subtracts them from the reported time of a guest's only call. The candidate can change them, so no limit and no
+score depends on them. Each clock belongs to one guest: two guests with the same memory could pass on what they know.
 """
 
 import math

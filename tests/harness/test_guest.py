@@ -398,9 +398,12 @@ def test_compilation_is_no_time_of_a_size(guest_of, monkeypatch: pytest.MonkeyPa
 def test_a_single_call_is_told_without_imports_alone(guest_of) -> None:
     burn = "    end = time.process_time() + {}\n    while time.process_time() < end: pass\n"
     guest = guest_of(f"import time\nif True:\n{burn.format(0.4)}def f(x):\n{burn.format(0.2)}    return x")
+    guest.where = "size 20, instance 0"
     guest(1)
     # A loaded machine makes a call longer, but not by the 0.4 s of the import.
     assert 0.2 <= guest.heuristic_seconds < 0.35
+    # All of it is time of the size, so that more instances take more of it.
+    assert guest.place_seconds == {"size 20": pytest.approx(guest.heuristic_seconds, abs=0.01)}
 
 
 def test_a_loop_tells_what_its_first_call_took(guest_of) -> None:
