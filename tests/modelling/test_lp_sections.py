@@ -425,6 +425,15 @@ def test_parts_without_names_have_names_of_their_own() -> None:
     assert len(model.row_records) == 2
 
 
+def test_indicators_change_no_names_of_rows() -> None:
+    """The names are those of Gurobi 13, except that it calls the second indicator GC1."""
+    rows = "x + y >= 1\n c1: b = 1 -> x >= 1\n x - y <= 4\n b = 0 -> x >= 0\n c1: x + 2 y <= 9\n x + 3 y <= 20"
+    model = read(rows)
+    assert [row.name for row in model.row_records] == ["R0", "R1", "c1", "R3"]
+    first, second = (part.name for part in model.named_features.indicators)
+    assert first == "c1" != second
+
+
 def test_a_variable_named_pwl_before_a_section_of_bounds() -> None:
     model = read("c: x + pwl <= 4", more="gen\n x\n pwl\nbounds\n x <= 3\n pwl <= 2\n")
     assert [(v.name, v.high, v.is_integer) for v in model.variable_records] == [

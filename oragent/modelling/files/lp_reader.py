@@ -352,7 +352,7 @@ class _LpReader:
     def _read_row(self) -> None:
         if self._peek().text in RELATIONS:
             raise self._error(self._peek(), "a new row")
-        name = self._label() or f"R{len(self.row_names)}"
+        label = self._label()
         condition = [self._peek(ahead).text for ahead in range(4)]
         if condition[1:] in (["=", "0", "->"], ["=", "1", "->"]):
             binary = self._variable(self._take())
@@ -364,9 +364,10 @@ class _LpReader:
                 raise self._error(start, "a linear row after a condition")
             rhs = self._number() - expression.constant
             active = condition[2] == "1"
-            name = free_name(free_name(name, self.row_names), self.part_names)
+            name = free_name(label or f"GC{len(self.part_names)}", self.part_names)
             self.parts["indicators"].append(Indicator(name, binary, active, expression.terms, relation, rhs))
             return
+        name = label or f"R{len(self.row_names)}"
         expression, first = self._expression(), self._relation()
         if not expression.terms and not expression.quadratic:
             # Number, relation, terms, and optionally a second relation.
