@@ -1,6 +1,7 @@
 """A model survives PuLP, MPS, LP and JSON: same optimum, same names, same sense, same constant."""
 
 import json
+import math
 import warnings
 from dataclasses import replace
 
@@ -278,3 +279,45 @@ def test_a_whole_variable_with_the_name_of_a_section_stays_whole(name: str, form
 def test_a_line_with_a_variable_named_pwl_begins_no_section() -> None:
     text = "max\n obj: pwl + y\nst\n c: 2 pwl + y <= 7\nbounds\n y <= 0\ngen\n pwl\nend\n"
     assert solve(from_text(text, "lp")).objective == pytest.approx(3)
+
+
+def column_of(name: str | None, low: float | None = 0, high: float | None = None, cat: str = "Continuous") -> dict:
+    return {"name": name, "lowBound": low, "upBound": high, "cat": cat}
+
+
+def test_the_dict_of_a_problem_has_its_bounds_kinds_names_and_terms() -> None:
+    def terms(**values: float) -> list[dict]:
+        return [{"name": name, "value": value} for name, value in values.items()]
+
+    data = {
+        "variables": [
+            column_of("x", None, 4), column_of("y", -3, 5, "Binary"), column_of("z", 0.5, 0.75, "Binary"),
+            column_of("w", 2, None, "Integer"), column_of("__dummy", 0, 0),
+        ],
+        "objective": {"name": None, "coefficients": [*terms(x=1, y=2, __dummy=5), *terms(x=3)]},
+        "constraints": [
+            {"name": None, "constant": -4, "sense": -1, "coefficients": terms(x=1, __dummy=2)},
+            {"name": "_C1", "constant": 6, "sense": 1, "coefficients": [*terms(w=1), *terms(w=2)]},
+            {"name": "", "constant": 0, "sense": 0, "coefficients": []},
+        ],
+        "parameters": {"name": None, "sense": -1},
+    }  # fmt: skip
+    model = from_pulp_dict(data, 7.5)
+    assert [(v.name, v.low, v.high, v.is_integer) for v in model.variable_records] == [
+        ("x", -math.inf, 4, False), ("y", 0, 1, True), ("z", 0.5, 0.75, True), ("w", 2, math.inf, True),
+    ]  # fmt: skip
+    assert (dict(model.objective_record.terms), model.objective_record.constant) == ({"x": 4, "y": 2}, 7.5)
+    assert (model.name, str(model.sense)) == ("", "maximize")
+    assert [(row.name, dict(row.terms), str(row.relation), row.rhs) for row in model.row_records] == [
+        ("_C2", {"x": 1}, "<=", 4), ("_C1", {"w": 3}, ">=", -6), ("_C3", {}, "=", 0),
+    ]  # fmt: skip
+    assert not math.copysign(1, model.row_records[2].rhs) < 0
+    # A variable of this name with other bounds, or alone, is one of the problem.
+    for variables, names in (
+        ([column_of("x"), column_of("__dummy", 0, 1)], ["x", "__dummy"]), ([column_of("__dummy", 0, 0)], ["__dummy"]),
+        ([column_of("x"), column_of("__dummy", -1, 0)], ["x", "__dummy"]),
+    ):  # fmt: skip
+        changed = data | {"variables": variables, "constraints": [], "objective": {"coefficients": terms(__dummy=2)}}
+        model = from_pulp_dict(changed)
+        assert [variable.name for variable in model.variable_records] == names
+        assert dict(model.objective_record.terms) == {"__dummy": 2}
