@@ -114,7 +114,7 @@ class MathOptSolver:
             return SolverResult(SolverStatus.INFEASIBLE, self.version())
         begin = time.perf_counter()
         result = self._solve_within(arrays, options, start, LARGEST)
-        is_bounded = max(-arrays.low.min(initial=0.0), arrays.high.max(initial=0.0)) <= LARGEST
+        is_bounded = bool((arrays.low >= -LARGEST).all() and (arrays.high <= LARGEST).all())
         is_sure = result.limit is Limit.TIME if result.values is None else not _touches(arrays, result, LARGEST)
         if is_bounded or is_sure:
             return result
