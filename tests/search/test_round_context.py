@@ -11,6 +11,7 @@ from oragent._base.budget import Spent
 from oragent._base.errors import BudgetExhausted
 from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation
+from oragent.search import round_context
 from oragent.search.archive import Archive
 from oragent.search.candidate import NOWHERE, PROBE, Candidate, Committed
 from oragent.search.config import Blocks
@@ -294,3 +295,16 @@ def test_a_rejected_reply_keeps_the_first_line_of_its_reason(make) -> None:
     assert (found.evaluation.message, found.source, found.parents, found.origin, found.call) == (
         "no match", "text", ("1.0",), "code", 3,
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("horizon", "counted"), [(-1, "none"), (0, "seed"), (1, "first"), (2, "second"), (5, "second")]
+)
+def test_the_style_follows_from_the_replies_before_the_horizon(
+    make, monkeypatch: pytest.MonkeyPatch, horizon: int, counted: str
+) -> None:
+    run = make(horizon=horizon)
+    marks: Any = run.context.marks
+    marks[:] = ["none", "seed", "first", "second"]
+    monkeypatch.setattr(round_context, "choose_style", lambda model, mark: (model, mark))
+    assert run.style == (run.settings.model, counted)
