@@ -263,6 +263,23 @@ def test_variables_have_their_units_coefficients_and_values_and_those_of_zero_co
     assert np.isfinite(ranges["some"][0])
 
 
+@pytest.mark.parametrize(
+    ("gap", "bound", "is_shown"),
+    [(0.25, 9.0, True), (1e-8, 9.0, True), (1e-10, 9.0, False), (0.0, 9.0, False), (0.25, None, False)],
+)
+def test_the_bound_is_printed_where_a_gap_remains(gap: float, bound: float | None, is_shown: bool) -> None:
+    solution = replace(
+        solve(pharmacy()), status=SolveStatus.FEASIBLE, gap=gap, bound=bound, limit="time", note="a note"
+    )
+    out = io.StringIO()
+    print_solution(pharmacy(), solution, Console(file=out, width=150))
+    head = {line[:10].strip(): line[10:].strip() for line in out.getvalue().splitlines()}
+    assert ("bound" in head) is is_shown
+    assert not is_shown or head["bound"].startswith("9, ")
+    assert (head["status"], head["note"]) == ("feasible", "a note")
+    assert head["ended by"].endswith("time")
+
+
 @pytest.mark.parametrize("ending", ["csv", "json", "sol"])
 def test_a_solution_is_written_for_others(ending: str, tmp_path: Path) -> None:
     printed(steel(), tmp_path, out=tmp_path / f"s.{ending}")

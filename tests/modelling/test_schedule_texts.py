@@ -104,6 +104,13 @@ def test_a_schedule_is_written_as_json_with_an_entry_a_line() -> None:
     assert schedule_from_json(text) == SHOP
 
 
+@pytest.mark.parametrize(("delays", "horizon"), [((), 12), ((0,), 12), ((-3,), 12), ((1, -2, 4), 17)])
+def test_the_horizon_is_the_last_release_with_all_work_and_delays(delays: tuple[int, ...], horizon: int) -> None:
+    intervals = (Interval("a", 3, release=5), Interval("b", 4, release=1))
+    pairs = tuple(Precedence("a", "b", delay) for delay in delays)
+    assert SchedulingModel(intervals, (), (), pairs).horizon == horizon
+
+
 def test_a_long_table_ends_with_the_number_of_omitted_machines(monkeypatch: pytest.MonkeyPatch) -> None:
     machines = tuple(NoOverlap(f"m{at}", ("z",)) for at in range(5))
     schedule = replace(SHOP, machines=machines, resources=())

@@ -379,7 +379,7 @@ class IndexedModelBuilder:
             values = np.asarray(by_member, dtype=float)
         except (TypeError, ValueError):
             raise ModellingError(f"{quoted(name)}: a figure is not a number: expected numbers or cells") from None
-        if values.ndim == 0 or (values.shape == (1,) and count != 1):
+        if values.ndim == 0 or values.shape == (1,):
             values = np.full(count, float(values.reshape(-1)[0]))
         values = values.reshape(-1)
         if len(values) != count:

@@ -230,7 +230,7 @@ class _NameSplitter:
         """Return the best split of a name; None if none fits, or after too many steps."""
         first, *between, last = pattern.literals
         end = len(name) - len(last)
-        if not (name.startswith(first) and name.endswith(last) and len(first) < end):
+        if not (name.startswith(first) and name.endswith(last)):
             return None
         # Best split of the beginning of the name, by its end.
         splits = {len(first): _Split()}

@@ -327,8 +327,8 @@ class _Builder:
         largest = 0.0
         for column, value in part.terms.items():
             if value:
-                end = self.tight_high[column] if sign * value > 0 else self.tight_low[column]
-                largest += sign * value * end
+                signed = sign * value
+                largest += signed * (self.tight_high[column] if signed > 0 else self.tight_low[column])
         constant = largest - sign * part.rhs
         if not constant <= MAX_CONSTANT:
             raise self._no_bound(f"indicator {quoted(part.name)}", part.terms, Ability.INDICATORS)
