@@ -312,6 +312,28 @@ def test_parts_of_pyomo_that_are_not_read_are_missing() -> None:
     assert (made.objective, made.missing, any(made.cost)) == ("", [], False)
 
 
+def test_only_active_parts_of_pyomo_that_are_not_linear_are_missing() -> None:
+    pe = pytest.importorskip("pyomo.environ")
+    gdp = pytest.importorskip("pyomo.gdp")
+
+    def missing(is_block_active: bool, is_part_active: bool) -> list[str]:
+        model = pyomo_model(pe)
+        model.part = pe.Block()
+        model.part.b = pe.BooleanVar()
+        model.part.rule = pe.LogicalConstraint(expr=model.part.b)
+        model.part.first, model.part.second = gdp.Disjunct(), gdp.Disjunct()
+        model.part.either = gdp.Disjunction(expr=[model.part.first, model.part.second])
+        if not is_part_active:
+            model.part.rule.deactivate()
+            model.part.either.deactivate()
+        if not is_block_active:
+            model.part.deactivate()
+        return from_pyomo.take_snapshot(model, Recorder(None, "\0", 60.0)).missing
+
+    assert len(missing(True, True)) == 2
+    assert missing(False, True) == missing(True, False) == []
+
+
 def test_products_of_two_data_of_pyomo_are_no_links() -> None:
     pe = pytest.importorskip("pyomo.environ")
     m = pe.ConcreteModel()

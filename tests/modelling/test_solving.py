@@ -22,7 +22,7 @@ from oragent.modelling.solving import highs, model_solving
 from oragent.modelling.solving.array_solving import NO_OPTIMUM, solve_arrays
 from oragent.modelling.solving.back_ends import highs as highs_back_end
 from oragent.modelling.solving.back_ends.protocol import SolverResult, SolverStatus
-from oragent.modelling.solving.model_solving import ray, solve
+from oragent.modelling.solving.model_solving import evaluate_point, ray, solve
 from tests.modelling.models import models, pharmacy, steel
 
 X, Y = Variable("x", kind=VariableKind.INTEGER), Variable("y", kind=VariableKind.INTEGER)
@@ -313,3 +313,29 @@ def test_records_without_a_name_are_refused(name: str) -> None:
     for make in (lambda: Variable(name, 0.0, 1.0), lambda: Row(name, {"x": 1.0}, Relation.AT_MOST, 1.0)):
         with pytest.raises(ModellingError):
             make()
+
+
+@pytest.mark.parametrize("sense", Sense)
+@pytest.mark.parametrize(("bound", "gap"), [(None, None), (11.0, 1.0 / 10.0), (10.0, 0.0), (7.5, 0.25)])
+def test_the_figures_of_a_point_are_the_sums_of_its_values(
+    sense: Sense, bound: float | None, gap: float | None
+) -> None:
+    model = IndexedModel.from_records(
+        [Variable("x", 0, 4, VariableKind.INTEGER), Variable("y", -1, 9)],
+        [
+            Row("most", {"x": 1, "y": 2}, Relation.AT_MOST, 9), Row("least", {"x": 1}, Relation.AT_LEAST, 1),
+            Row("same", {"x": 2, "y": -1}, Relation.EQUAL, 3),
+        ],
+        Objective({"x": 3, "y": 2}, 2.0),
+        sense,
+    )  # fmt: skip
+    found = evaluate_point(model, {"x": 2.0 + 1e-9, "y": 1.0}, bound, duals=False)
+    assert (found.status, found.objective, found.bound) == (SolveStatus.FEASIBLE, 10.0, bound)
+    assert found.gap == (None if gap is None else pytest.approx(gap))
+    assert found.values == {"x": 2.0, "y": 1.0}
+    assert found.activities == {"most": 4.0, "least": 2.0, "same": 3.0}
+    assert {name: abs(slack) for name, slack in found.slacks.items()} == {"most": 5.0, "least": 1.0, "same": 0.0}
+    assert all(slack >= 0 for slack in found.slacks.values())
+    assert found.sensitivity is None
+    assert evaluate_point(model, {"x": 2.0}, bound) is None
+    assert evaluate_point(model, {"x": 3.0, "y": 3.0}, bound).objective == 17.0
