@@ -354,6 +354,14 @@ def test_the_character_that_cannot_be_read_is_named(line: str, character: int) -
         parse_line(line)
 
 
+@pytest.mark.parametrize("line", ["whatif", "price", "frontier a"])
+def test_a_line_that_ends_too_early_is_shown(line: str) -> None:
+    """In a shell, `model m.lp whatif x = 3` without quotes gives lines of a word each."""
+    with pytest.raises(ModellingError) as refused:
+        parse_line(line)
+    assert f"'{line}'" in str(refused.value)
+
+
 def test_a_line_has_a_largest_length() -> None:
     line = "value " + "x" * (MAX_LINE_CHARACTERS - 6)
     assert parse_line(line).reference.name == line[6:]

@@ -420,7 +420,7 @@ class _Parser:
     def _fail(self, expected: str) -> NoReturn:
         token = self._peek()
         if token.kind == "end":
-            where = "the line ends too early"
+            where = f"the line '{plain(self._line, 80)}' ends too early"
         else:
             where = f"'{plain(self._line[token.start :], 40)}' (character {token.start + 1}) cannot be read there"
         raise ModellingError(f"{where}: expected {expected}; nothing was changed")
