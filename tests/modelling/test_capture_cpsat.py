@@ -42,7 +42,13 @@ def random_schedule(rng: np.random.Generator):
     last = model.new_int_var(0, 30, "last")
     model.add_max_equality(last, ends)
     weights = [int(rng.integers(-1, 4)) for _ in starts]
-    model.minimize(3 * last + sum(w * s for w, s in zip(weights, starts, strict=True)) - 7 * taken)
+    total = sum(w * s for w, s in zip(weights, starts, strict=True)) - 7 * taken
+    # Limits of the maximum bind from below and from above.
+    total += int(rng.choice([3, -2])) * last
+    if rng.integers(2):
+        model.minimize(total)
+    else:
+        model.maximize(1.5 - total)
     return model
 
 
@@ -70,6 +76,24 @@ def test_rows_have_the_optimum_of_cpsat_and_hold_at_its_point(seed: int) -> None
     arrays = milp.to_staged_arrays()
     assert arrays.largest_violation(np.array(point)) <= 1e-9
     assert arrays.objective_at(np.array(point)) == pytest.approx(solver.objective_value)
+
+
+def test_an_objective_has_its_sense_constant_and_scale() -> None:
+    model = cp_model.CpModel()
+    x, b = model.new_int_var(0, 5, "x"), model.new_bool_var("b")
+    y = model.new_int_var(0, 5, "y")
+    expected = {"b": -3, "x": 2, "y": 0}
+    for factor in (1, 0.5):
+        for add, maximize in ((model.maximize, True), (model.minimize, False)):
+            add(factor * (3 * b.negated() + 2 * x - 1 + 0 * y))
+            made = from_cpsat.read_constraints(model.proto, "ortools").snapshot
+            assert dict(zip(made.columns, made.cost, strict=True)) == {n: factor * c for n, c in expected.items()}
+            assert (made.maximize, made.constant) == (maximize, 2 * factor)
+    # In a file a scale of 0 means none.
+    model.minimize(2 * x + 1)
+    model.proto.objective.scaling_factor = 0
+    made = from_cpsat.read_constraints(model.proto, "ortools").snapshot
+    assert (made.cost, made.constant, made.maximize) == ([2, 0, 0], 1, False)
 
 
 def test_intervals_make_a_schedule_and_their_conditions_are_kept() -> None:

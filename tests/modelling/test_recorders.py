@@ -21,7 +21,7 @@ from oragent.modelling.capture.assembling import assemble
 from oragent.modelling.capture.reading import ReadModel, read_model
 from oragent.modelling.capture.recorder import Recorder, find_by_index, package_version
 from oragent.modelling.capture.recorders import from_cpsat, from_highs, from_pulp, from_pyomo, from_scipy
-from oragent.modelling.capture.snapshot import Snapshot
+from oragent.modelling.capture.snapshot import DataTable, Snapshot
 from oragent.modelling.capture.snapshot_solving import solve_snapshot
 from oragent.modelling.data.solution import SolveStatus
 from oragent.modelling.solving.model_solving import solve
@@ -151,6 +151,16 @@ def test_methods_are_watched_once_and_keep_their_results(recorder: Recorder, tmp
     assert (recorder.count, len(noted)) == (1, 3)
 
 
+def test_data_of_the_library_come_before_variables_of_the_program(recorder: Recorder) -> None:
+    scope = {"CITIES": ["a", "b"], "need": {"a": 1.0, "b": 2.0}, "price": {"a": 3.0, "b": 4.0}}
+    recorder.places = SimpleNamespace(variable_scopes=lambda: [scope], columns={}, rows={})  # type: ignore[assignment]
+    made = plan()
+    made.tables, made.sets = [DataTable("need", [["a"]], [5.0], ["CITIES"])], {"CITIES": ["a"]}
+    recorder.fill_keys(made, object(), None, None)
+    assert [(table.name, table.values) for table in made.tables] == [("need", [5.0]), ("price", [3.0, 4.0])]
+    assert made.sets == {"CITIES": ["a"], "need": ["a", "b"], "price": ["a", "b"]}
+
+
 def test_versions_and_places_of_objects() -> None:
     assert package_version(SimpleNamespace(__name__="one.two", __version__="3.4")) == "one 3.4"
     assert package_version(SimpleNamespace(__name__="no_such_package_at_all")) == "no_such_package_at_all"
@@ -239,6 +249,8 @@ def pyomo_model(pe: Any, price: float = 4.0, need: float = 3.0, share: float = 0
     m.same = pe.Constraint(expr=m.z - m.f == 1)
     m.square = pe.Constraint(expr=m.z * m.z + m.n * m.z + 3 * m.n - 1 <= 5)
     m.twice = pe.Constraint(expr=(-2, m.z * m.z + 1, 30))
+    m.rest = pe.Constraint(expr=m.z + m.need <= 20)
+    m.exact = pe.Constraint(expr=m.z - m.n == 2 * m.need)
     m.one = pe.SOSConstraint(var=m.x, sos=1)
     m.cost = pe.Objective(
         expr=sum(m.price[t] * m.x[t] for t in m.T) + 2 * m.n + m.need + 5 + m.n * m.z, sense=pe.maximize
@@ -254,7 +266,9 @@ def read_pyomo(model: Any) -> ReadModel:
 
 def test_a_model_of_pyomo_has_all_of_its_parts() -> None:
     pe = pytest.importorskip("pyomo.environ")
-    read = read_pyomo(pyomo_model(pe))
+    model = pyomo_model(pe)
+    model.within = pe.Constraint(expr=pe.inequality(model.need, model.z, 40))
+    read = read_pyomo(model)
     assert (read.name, read.maximize, read.objective, read.constant, read.missing) == ("plan", True, "cost", 8.0, ())
     columns = zip(read.columns, read.low, read.high, read.integer, read.cost, strict=True)
     assert list(columns) == [
@@ -271,7 +285,8 @@ def test_a_model_of_pyomo_has_all_of_its_parts() -> None:
     assert rows == {
         "balance[a]": ({"x[a]": 0.5, "n": 2, "z": -1}, 2, INF), "balance[b]": ({"x[b]": 0.25, "n": 2, "z": -1}, 2, INF),
         "cap[a]": ({"x[a]": 2, "y[a]": -2}, -INF, 5), "cap[b]": ({"x[b]": 2, "y[b]": -5}, -INF, 5),
-        "span": ({"n": 1}, -5.5, 1.5), "same": ({"z": 1}, 3.5, 3.5),
+        "span": ({"n": 1}, -5.5, 1.5), "same": ({"z": 1}, 3.5, 3.5), "rest": ({"z": 1}, -INF, 17),
+        "exact": ({"n": -1, "z": 1}, 6, 6), "within": ({"z": 1}, 3, 40),
     }  # fmt: skip
     features = read.features
     assert [(set(part.members.items()), part.kind) for part in features.ordered_sets] == [({(0, 1.0), (1, 2.0)}, 1)]
@@ -281,6 +296,19 @@ def test_a_model_of_pyomo_has_all_of_its_parts() -> None:
     assert [part.value for part in features.quadratic_rows[0].quadratic] == [1.0, 1.0]
     keys = {name: read.column_keys[at][:2] for at, name in enumerate(read.columns)}
     assert (tuple(keys["x[b]"]), tuple(keys["n"])) == (("x", ["b"]), ("n", []))
+    row_keys = dict(zip(read.rows, read.row_keys, strict=True))
+    assert (row_keys["cap[b]"], row_keys["span"]) == (("cap", ["b"], "framework"), ("span", [], "framework"))
+    assert (read.variable_sets["x"], read.row_sets["cap"], read.sets["T"]) == (("T",), ("T",), ("a", "b"))
+    tables = {table.name: (table.keys, table.values.tolist(), table.sets, table.is_linked) for table in read.tables}
+    assert tables == {
+        "price": ([("a",), ("b",)], [4, 7], ("T",), True), "need": ([()], [3], (), True),
+        "share": ([("a",), ("b",)], [0.5, 0.25], ("T",), True), "size": ([("a",), ("b",)], [2, 5], ("T",), False),
+    }  # fmt: skip
+    # The limits of a row with two of them do not refer to data.
+    linked = {
+        read.rows[place] for target, place in zip(read.links.targets, read.links.places, strict=True) if target == "rhs"
+    }
+    assert linked == {"balance[a]", "balance[b]", "cap[a]", "cap[b]", "rest", "exact"}
 
 
 def test_data_of_pyomo_move_the_figures_that_they_are_in() -> None:
@@ -295,6 +323,48 @@ def test_data_of_pyomo_move_the_figures_that_they_are_in() -> None:
     assert changed.cost.tolist() == other.cost.tolist()
     assert changed.matrix.to_dense().tolist() == other.matrix.to_dense().tolist()
     assert (changed.row_low.tolist(), changed.row_high.tolist()) == (other.row_low.tolist(), other.row_high.tolist())
+
+
+def test_only_named_sets_of_pyomo_are_sets_of_the_model() -> None:
+    pe = pytest.importorskip("pyomo.environ")
+    other = pe.ConcreteModel()
+    other.T = pe.Set(initialize=["c"])
+    m = pe.ConcreteModel()
+    m.T, m.R = pe.Set(initialize=["a", "b"]), pe.RangeSet(2)
+    m.P = pe.Set(initialize=[("a", 1), ("b", 2)])
+    m.I = pe.Set([1], initialize={1: [3, 4]})
+    m.named, m.pairs, m.product = pe.Var(m.T), pe.Var(m.T, m.R), pe.Var(m.T * m.R)
+    m.listed, m.mixed, m.wide, m.both = pe.Var([1, 6]), pe.Var(m.T, [5]), pe.Var(m.T, m.P), pe.Var(m.T & m.T)
+    m.part, m.foreign, m.all = pe.Var(m.I[1]), pe.Var(other.T), pe.Var(pe.Binary)
+    m.sparse, m.single = pe.Var(pe.Any, dense=False), pe.Var()
+    m.sparse[7] = 1.0
+    m.blocks, m.block = pe.Block([1]), pe.Block()
+    for block in (m.blocks[1], m.block):
+        block.S = pe.Set(initialize=[8])
+        block.x = pe.Var(block.S)
+    made = from_pyomo.take_snapshot(m, Recorder(None, "\0", 60.0))
+    named = {name: sets for name, sets in made.family_sets["variables"].items() if sets}
+    assert named == {"named": ["T"], "pairs": ["T", "R"], "product": ["T", "R"], "block.x": ["block.S"]}
+    assert made.sets == {"T": ["a", "b"], "R": ["1", "2"], "block.S": ["8"]}
+    # Sets that the model does not name get the name of their family.
+    sets = {index_set.name: index_set.labels for index_set in assemble(read_model(made.to_text().encode())).model.sets}
+    assert sets["listed_index"] == ("1", "6")
+    assert sets["foreign_index"] == ("c",)
+
+
+def test_data_of_pyomo_without_a_number_are_left_out() -> None:
+    pe = pytest.importorskip("pyomo.environ")
+    m = pe.ConcreteModel()
+    m.T = pe.Set(initialize=["a", "b", "c"])
+    m.p = pe.Param(m.T, initialize={"a": "text", "b": 3.0, "c": 5.0}, within=pe.Any, mutable=True)
+    m.q = pe.Param(["k"], initialize={"k": "text"}, within=pe.Any)
+    m.r = pe.Param(m.T, mutable=True)
+    m.x = pe.Var(m.T, bounds=(0, 1))
+    m.o = pe.Objective(expr=m.p["c"] * m.x["a"])
+    made = from_pyomo.take_snapshot(m, Recorder(None, "\0", 60.0))
+    assert [(table.name, table.keys, table.values) for table in made.tables] == [("p", [["b"], ["c"]], [3.0, 5.0])]
+    links = made.links
+    assert list(zip(links.targets, links.places, links.tables, links.cells, strict=True)) == [("cost", 0, 0, 1)]
 
 
 def test_parts_of_pyomo_that_are_not_read_are_missing() -> None:
@@ -345,6 +415,13 @@ def test_products_of_two_data_of_pyomo_are_no_links() -> None:
     assert links == [("cost", 1, 1.0), ("cost", 1, 2.0)]
     assert made.cost == [15.0, 13.0]
     assert (m.p.value, m.q.value) == (3.0, 5.0)
+    # Rounding of large figures is no product.
+    m = pe.ConcreteModel()
+    m.p, m.q = pe.Param(initialize=1e7 / 3, mutable=True), pe.Param(initialize=1e7 / 7, mutable=True)
+    m.x = pe.Var(bounds=(0, 4))
+    m.o = pe.Objective(expr=(0.1 * m.p + 0.7 * m.q) / 3 * m.x)
+    links = from_pyomo.take_snapshot(m, Recorder(None, "\0", 60.0)).links
+    assert links.factors == [pytest.approx(0.1 / 3), pytest.approx(0.7 / 3)]
 
 
 def test_a_solver_of_pyomo_is_always_there() -> None:
@@ -512,3 +589,119 @@ def test_a_problem_of_pulp_has_the_constant_of_its_objective(constant: float | N
     made = from_pulp._ProblemReader(problem, "pulp", True, recorder, {}, from_pulp._Products(pulp)).snapshot()
     assert (made.constant, made.maximize, made.cost) == (constant or 0.0, True, [0.0 if constant is None else 2.0])
     assert (made.columns, made.rows, made.row_high) == (["x"], ["cap"], [3.0])
+
+
+def read_pulp(problem: Any, recorder: Recorder, products: Any = None, is_mixed: bool = True) -> Snapshot:
+    pulp = pytest.importorskip("pulp")
+    products = products or from_pulp._Products(pulp)
+    return from_pulp._ProblemReader(
+        problem, "pulp 3", is_mixed, recorder, {"f": ("flow", ["k"], "framework")}, products
+    ).snapshot()
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("is_mixed", [True, False])
+def test_a_problem_of_pulp_has_all_of_its_parts(is_mixed: bool, recorder: Recorder) -> None:
+    pulp = pytest.importorskip("pulp")
+    problem = pulp.LpProblem("plan", pulp.LpMinimize)
+    x, n = pulp.LpVariable("x", 0.5, 4), pulp.LpVariable("n", None, 7, "Integer")
+    b, f = pulp.LpVariable("b", cat="Binary"), pulp.LpVariable("f")
+    problem += 2 * x - n + 5, "gain"
+    problem += x + 2 * n - f + 1 <= 3, "low"
+    problem += x - b >= -1
+    problem += f + 3 * x == 2.5, "same"
+    problem += f - n >= 0
+    problem.sos1, problem.sos2 = {"one": {x: 1, n: 2}}, {"two": {f: 3, x: 1, n: 2}}
+    made = read_pulp(problem, recorder, is_mixed=is_mixed)
+    assert (made.name, made.maximize, made.objective, made.constant) == ("plan", False, "gain", 5.0)
+    columns = zip(made.columns, made.low, made.high, made.integer, made.cost, strict=True)
+    assert set(columns) == {
+        ("x", 0.5, 4, False, 2), ("n", -INF, 7, is_mixed, -1), ("b", 0, 1, is_mixed, 0), ("f", -INF, INF, False, 0)
+    }  # fmt: skip
+    assert (made.rows, made.row_low, made.row_high) == (
+        ["low", "_C2", "same", "_C4"], [-INF, -1, 2.5, 0], [2, INF, 2.5, INF]
+    )  # fmt: skip
+    dense = csr_matrix((made.values, made.indices, made.starts), shape=(4, 4)).toarray()
+    order = [made.columns.index(name) for name in "xnbf"]
+    assert dense[:, order].tolist() == [[1, 2, 0, -1], [1, 0, -1, 0], [3, 0, 0, 1], [0, -1, 0, 1]]
+    sets = [
+        (part["kind"], {made.columns[column]: weight for column, weight in part["members"].items()})
+        for part in made.features["ordered_sets"]
+    ]
+    assert sets == [(1, {"x": 1, "n": 2}), (2, {"f": 3, "x": 1, "n": 2})]
+    keys = dict(zip(made.columns, made.column_keys, strict=True))
+    assert (keys["f"], keys["x"]) == (("flow", ["k"], "framework"), None)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "ends"), [(None, None, (0, 1)), (-3, 5, (0, 1)), (1, 1, (1, 1)), (0, 0, (0, 0))]
+)
+def test_a_binary_of_pulp_4_is_within_0_and_1(
+    low: float | None, high: float | None, ends: tuple, recorder: Recorder
+) -> None:
+    entry = {"name": "b", "cat": "Binary", "lowBound": low, "upBound": high}
+    plain = {
+        "variables": [{**entry, "name": "__dummy"}, entry],
+        "objective": {"name": None, "coefficients": [{"name": "__dummy", "value": 1}, {"name": "b", "value": 2}]},
+        "constraints": [],
+    }
+    problem = SimpleNamespace(to_dict=lambda: plain, objective=None, sense=-1, name=None, variables=list)
+    made = read_pulp(problem, recorder)
+    assert (made.columns, made.cost, made.integer, made.maximize) == (["b"], [2.0], [True], True)
+    assert (made.low[0], made.high[0]) == ends
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_products_of_pulp_are_those_of_their_factors(recorder: Recorder) -> None:
+    pulp = pytest.importorskip("pulp")
+    products = from_pulp._Products(pulp)
+    x, y = pulp.LpVariable("x", 0, 3, "Integer"), pulp.LpVariable("y", 0, 3, "Integer")
+    z, w = pulp.LpVariable("z", 0, 3, "Integer"), pulp.LpVariable("w", 0, 3, "Integer")
+    problem = pulp.LpProblem("products", pulp.LpMaximize)
+    problem += products.multiply(2 * x - y + 3, y - 1) + products.multiply(x, x) + z
+    # The factor w is in no other part.
+    problem += products.multiply(w, z) + z >= 1, "least"
+    problem += x + y <= 4, "most"
+    made = read_pulp(problem, recorder, products)
+    assert sorted(made.columns) == ["w", "x", "y", "z"]
+    place = [made.columns.index(name) for name in "xyzw"]
+
+    def value(part: dict, point: tuple) -> float:
+        at = dict(zip(place, point, strict=True))
+        linear = sum(size * at[column] for column, size in part["terms"].items())
+        return linear + sum(term["value"] * at[term["first"]] * at[term["second"]] for term in part["quadratic"])
+
+    objective = {"terms": dict(enumerate(made.cost)), "quadratic": made.features["quadratic"]}
+    (row,) = made.features["quadratic_rows"]
+    assert (row["name"], row["relation"], row["rhs"], made.rows) == ("least", ">=", 1.0, ["most"])
+    for point in ((0, 0, 0, 0), (1, 2, 3, 1), (3, 1, 2, 2), (2, 3, 1, 3)):
+        a, b, c, d = point
+        assert value(objective, point) + made.constant == (2 * a - b + 3) * (b - 1) + a * a + c
+        assert value(row, point) == d * c + c
+    for factors in ((products.multiply(x, y), x), (z, products.multiply(x, y))):
+        with pytest.raises(TypeError):
+            products.multiply(*factors)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("least", "status"), [(1, "Optimal"), (4, "Infeasible")])
+def test_a_problem_of_pulp_with_products_gets_the_best_point(least: int, status: str, recorder: Recorder) -> None:
+    pulp = pytest.importorskip("pulp")
+    products = from_pulp._Products(pulp)
+    x, y, z = (pulp.LpVariable(name, cat="Binary") for name in "xyz")
+    problem = pulp.LpProblem("products", pulp.LpMaximize)
+    problem += 3 * x + 2 * y - products.multiply(4 * x, y) + 0.5
+    problem += products.multiply(y, z) + x + y >= least
+    code = from_pulp._solve_products(pulp, problem, read_pulp(problem, recorder, products), recorder, products)
+    assert pulp.LpStatus[code] == pulp.LpStatus[problem.status] == status
+    claim = from_pulp._claim(pulp, problem, products)
+    if status == "Infeasible":
+        assert claim == (status, None, None)
+        return
+    # By hand: x alone is best.
+    assert [round(part.varValue) for part in (x, y)] == [1, 0]
+    product = next(part for part in problem.variables() if part.name == "x*y")
+    assert product.varValue == pytest.approx(0)
+    made = read_pulp(problem, recorder, products)
+    assert (claim[0], claim[1]) == (status, pytest.approx(3.5))
+    assert dict(zip(made.columns, map(round, claim[2]), strict=True)) == {"x": 1, "y": 0, "z": round(z.varValue)}

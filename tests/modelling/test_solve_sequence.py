@@ -184,6 +184,8 @@ HELD: list[tuple[str, Solve, Solve, float | None, bool]] = [
     ("too much better", FIRST, with_rows(SECOND, (COST, -INF, -1.1e-4)), 1.0, False),
     ("better than a large claim", FIRST, with_rows(SECOND, (COST, -INF, 99.995)), 101.0, True),
     ("another expression", FIRST, with_rows(SECOND, ({0: 2.0, 1: 1.5}, -INF, 0.0)), 1.0, False),
+    ("another expression with small figures", FIRST, with_rows(SECOND, ({0: 2e-6, 1: 1.5e-6}, -INF, 0.0)), 1.0, False),
+    ("in large figures", FIRST, with_rows(SECOND, ({0: 2e6 / 3, 1: 1e6 / 3 + 1e-5}, -INF, 0.0)), 1.0, True),
     ("other columns", FIRST, with_rows(SECOND, ({0: 2.0}, -INF, 0.0)), 1.0, False),
     ("an earlier row is gone", FIRST, replace(SECOND, rows=((COST, -INF, 0.0),)), 1.0, False),
     ("one of two earlier rows is gone", with_rows(FIRST, ({1: 1.0}, -INF, 3.0)), with_rows(SECOND, (COST, -INF, 0.0)),
@@ -257,8 +259,12 @@ def test_a_bound_that_held_a_still_earlier_aim_may_be_gone(maximize: bool) -> No
     assert not join(third, second, last, claims=[best, value, None]).held
 
 
+# The second equation is about other columns.
 DEFINED = Solve(
-    {3: 1.0}, rows=(ROOM, ({3: 2.0, 0: -2.0, 1: -4.0}, 6.0, 6.0)), names=("x", "y", "z", "t"), high={3: 15.0}
+    {3: 1.0},
+    rows=(ROOM, ({0: 1.0, 4: -1.0}, 0.0, 0.0), ({3: 2.0, 0: -2.0, 1: -4.0}, 6.0, 6.0)),
+    names=("x", "y", "z", "t", "u"),
+    high={3: 15.0},
 )
 
 
@@ -278,7 +284,7 @@ def test_an_aim_that_is_a_column_is_held_by_its_bound_or_by_its_definition(hold:
     }[hold]
     joined = join(first, last)
     (held,) = joined.held
-    assert (held.held_by, held.limit) == ("t" if hold == "bound" else "row2", pytest.approx(best))
+    assert (held.held_by, held.limit) == ("t" if hold == "bound" else "row3", pytest.approx(best))
     assert (joined.read.low[3], joined.read.high[3]) == (0.0, 15.0)
     assert stages(joined) == pytest.approx(ranked([first, second], first.points(), [0.0]))
 

@@ -17,6 +17,7 @@ from oragent.modelling.capture.solve_sequence import join_solves
 from oragent.modelling.data.arrays import FEASIBLE
 from oragent.modelling.data.display import plain
 from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.model_values import Sense
 from oragent.modelling.data.solution import SolveStatus
 from oragent.modelling.solving.model_solving import solve
 from oragent.sandbox.messages import PYTHON, Command, CommandResult, CompanionFolder, EndReason, Limits
@@ -289,10 +290,11 @@ def _verify(captured: CapturedModel, read: ReadModel, solve_s: float) -> Capture
         return replace(captured, verdict=ClaimVerdict.OPEN, reason=solution.note)
     if any(goal.weight for goal in model.objectives[1:]):
         return replace(captured, verdict=ClaimVerdict.OPEN, reason="several objectives: only the first was compared")
-    sign = arrays.sense.sign
-    if solution.status is SolveStatus.OPTIMAL and _is_same(value, solution.objective):
+    is_same = _is_same(value, solution.objective)
+    if is_same and solution.status is SolveStatus.OPTIMAL:
         return replace(captured, verdict=ClaimVerdict.OPTIMAL, reason="")
-    if sign * value > sign * solution.objective and not _is_same(value, solution.objective):
+    best_of = min if arrays.sense is Sense.MINIMIZE else max
+    if not is_same and best_of(value, solution.objective) != value:
         reason = f"a point with {solution.objective:.10g} exists; the program's gives {value:.10g}"
         return replace(captured, verdict=ClaimVerdict.WORSE, reason=reason)
     return replace(captured, verdict=ClaimVerdict.OPEN, reason="not proven within the limit that no point is better")

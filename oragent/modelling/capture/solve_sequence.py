@@ -254,7 +254,7 @@ def _find_fixed(stage: _Stage, last: ReadModel) -> _Hold | None:
 def _hold_at(stage: _Stage, limits: list[_Limit], bound: float) -> _Hold | None:
     if stage.claim is None:
         return _Hold(limits, bound, 0.0)
-    slack = (stage.claim - bound) * (1 if stage.read.maximize else -1)
+    slack = stage.claim - bound if stage.read.maximize else bound - stage.claim
     size = scale_of(stage.claim)
     if not -SLACK_NOISE * size <= slack <= MAX_SLACK_SHARE * size:
         return None

@@ -18,6 +18,7 @@ from oragent._base.errors import ModellingError
 from oragent.modelling.data.display import quoted
 from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.solution import TIGHT
+from oragent.modelling.data.tolerances import scale_of
 from oragent.modelling.operations import requests as ops
 from oragent.modelling.operations.results import AnyResult, CompareResult, Figure, GroupTotal, MemberFigures, Moved
 from oragent.modelling.operations.slices import find_one, fold, nearest_names
@@ -79,8 +80,6 @@ class _Reader:
 
     def expression(self, depth: int) -> object:
         """Read a sum."""
-        if depth > DEEPEST:
-            raise self._error("fewer parentheses")
         part = self._product(depth)
         while sign := self._take("+-"):
             part = _combine(sign, part, self._product(depth))
@@ -99,6 +98,8 @@ class _Reader:
         return part
 
     def _term(self, depth: int) -> object:
+        if depth > DEEPEST:
+            raise self._error("fewer parentheses and signs")
         self._skip_spaces()
         if self._take("-"):
             return _combine("*", Figure.exact(-1.0), self._term(depth + 1))
@@ -275,9 +276,12 @@ def _canonical(name: str, model: IndexedModel) -> str:
 def _lists_all_but_zeros(part: object, name: str) -> bool:
     """Return True if a list omits only zeros, and the member belongs to the family of the request."""
     request, members = getattr(part, "request", None), getattr(part, "members", ())
-    if not isinstance(request, ops.ValueRequest) or len(members) >= COMPLETE or request.reference.indices is not None:
-        return False
-    return fold(name.partition("[")[0].strip('"')) == fold(request.reference.name)
+    return (
+        isinstance(request, ops.ValueRequest)
+        and len(members) < COMPLETE
+        and request.reference.indices is None
+        and fold(name.partition("[")[0].strip('"')) == fold(request.reference.name)
+    )
 
 
 def _binds(part: object, members: tuple[MemberFigures, ...], name: str) -> str:
@@ -290,7 +294,8 @@ def _binds(part: object, members: tuple[MemberFigures, ...], name: str) -> str:
             return "does not bind"
     if member is None or member.slack is None or member.slack.value is None:
         raise ModellingError(f"this result does not say whether {quoted(name)} binds: ask 'binding' or 'slack'")
-    size = max(1.0, abs(member.value.value or 0.0)) if member.value else 1.0
+    value = None if member.value is None else member.value.value
+    size = 1.0 if value is None else scale_of(value)
     return "binds" if member.slack.value <= TIGHT * size else "does not bind"
 
 
@@ -301,13 +306,12 @@ def _statement(result: AnyResult, name: str) -> str:
     if not isinstance(result, CompareResult):
         raise ModellingError(f"'{name}' is of a comparison: ask whatif, whynot or compare")
     difference = result.objective.difference
-    sign = -1.0 if result.objective.sense.startswith("max") else 1.0
-    if difference.low is not None and difference.low == difference.high == 0:
+    if difference.low == difference.high == 0:
         return "unchanged"
     if name == "unchanged":
         is_apart = (difference.low or 0.0) > 0 or (difference.high or 0.0) < 0
         return "changed" if is_apart else "not decided within the gap"
-    up, down = ("worse", "better") if sign > 0 else ("better", "worse")
+    up, down = ("better", "worse") if result.objective.sense.startswith("max") else ("worse", "better")
     if difference.low is not None and difference.low >= 0:
         return up if difference.low > 0 else f"not {down}"
     if difference.high is not None and difference.high <= 0:

@@ -71,8 +71,8 @@ def split_references(text: str) -> Iterator[tuple[bool, str]]:
     at = begin = 0
     while (begin := text.find("{", begin)) >= 0:
         end = _closing_brace(text, begin)
-        inside = text[begin + 1 : end].strip() if end else ""
-        if not end or not RESULT_ID.search(inside):
+        inside = text[begin + 1 : end].strip()
+        if not RESULT_ID.search(inside):
             begin += 1
             continue
         yield False, text[at:begin]
@@ -82,7 +82,7 @@ def split_references(text: str) -> Iterator[tuple[bool, str]]:
 
 
 def _closing_brace(text: str, begin: int) -> int:
-    """Return the position of the matching closing brace; 0 without one."""
+    """Return the position of the matching closing brace; that of the opening one without it."""
     depth, is_quoted = 0, False
     for position in range(begin, min(len(text), begin + 800)):
         letter = text[position]
@@ -92,7 +92,7 @@ def _closing_brace(text: str, begin: int) -> int:
             depth += (letter == "{") - (letter == "}")
             if not depth:
                 return position
-    return 0
+    return begin
 
 
 def find_problems(text: str, results: Mapping[str, AnyResult], model: IndexedModel) -> list[str]:
@@ -196,16 +196,17 @@ class SupportedNumbers:
         for index_set in model.sets:
             for label in index_set.labels:
                 if match := NUMBERED.fullmatch(fold(label)):
-                    self._numbered |= {(name, match["number"]) for name in (match["stem"] or "", fold(index_set.name))}
+                    names = filter(None, (match["stem"], fold(index_set.name)))
+                    self._numbered |= {(name, match["number"]) for name in names}
         self._units = {fold(unit) for family in model.families() for unit in family.unit.split("/") if unit}
-        self._units |= {fold(goal.unit) for goal in model.objectives} | set("%€$")
+        self._units |= {fold(goal.unit) for goal in model.objectives if goal.unit} | set("%€$")
         self._families = {fold(family.name) for family in model.families()}
         figures = [abs(figure) for result in results.values() for figure in _figures(result)]
         spoken = list(messages)
         self._words = {fold(word) for text in spoken for word in WORD.findall(text)}
         self._words |= {word for label in self._labels for word in WORD.findall(label)}
         self._words |= {fold(word) for family in model.families() for word in WORD.findall(family.name)}
-        figures += [value for text in spoken for match in NUMBER.finditer(text) for value in _readings(match[0])]
+        figures += [value for text in spoken for match in NUMBER.finditer(text) for value, _ in _readings(match[0])]
         figures += [float(count) for count in (*model.shape, *map(len, model.families()))]
         figures += [float(len(index_set.labels)) for index_set in model.sets]
         self._figures = sorted(set(figures))
@@ -220,8 +221,9 @@ class SupportedNumbers:
             begin, end = number_match.span()
             if any(low <= begin < high for low, high in skipped) or self._is_supported(number_match[0]):
                 continue
-            preceding, after = text[max(0, begin - 80) : begin], text[end : end + 80]
-            if self._is_label(preceding, number_match[0], after) or self._is_in_name(preceding, number_match[0]):
+            preceding, following = text[max(0, begin - 80) : begin], NEXT_WORD.match(text, end)
+            unit = following[1] if following else ""
+            if self._is_label(preceding, number_match[0], unit) or self._is_in_name(preceding, number_match[0]):
                 continue
             parts += [AnswerPart(text=text[at:begin]), AnswerPart(kind="unsupported", text=number_match[0])]
             at = end
@@ -233,15 +235,12 @@ class SupportedNumbers:
     def _is_signed_label(self, text: str) -> bool:
         return fold(text) in self._labels and NUMBER.fullmatch(text) is None
 
-    def _is_label(self, preceding: str, number: str, after: str) -> bool:
+    def _is_label(self, preceding: str, number: str, unit: str) -> bool:
         """Return True for a label after its stem or the name of its set (``job 3``), or a year without a unit."""
-        following = NEXT_WORD.match(after)
-        if len(number) >= YEAR and number in self._labels and not (following and fold(following[1]) in self._units):
+        if len(number) >= YEAR and number in self._labels and fold(unit) not in self._units:
             return True
         word = LAST_WORD.search(NUMBERS_BEFORE.sub("", preceding))
-        if word is None:
-            return False
-        stem = fold(word[1])
+        stem = fold(word[1]) if word else ""
         index_set = self._sets.get(stem)
         if index_set is not None and number in index_set.position_of:
             return True
@@ -251,13 +250,11 @@ class SupportedNumbers:
     def _is_in_name(self, preceding: str, number: str) -> bool:
         """Return True for digits that end a name, such as those of ``wk3`` or ``CO2``."""
         word = WORD_BEFORE.search(preceding)
-        if word is None:
-            return False
-        is_long = len(number) >= LONG_NUMBER or not number.isdigit()
-        return not is_long or fold(word[0] + number) in self._words or fold(word[0]) + number in self._words
+        is_short = len(number) < LONG_NUMBER and number.isdigit()
+        return word is not None and (is_short or fold(word[0] + number) in self._words)
 
     def _is_supported(self, text: str) -> bool:
-        return any(self._has(value, _decimals(text)) for value in _readings(text))
+        return any(self._has(value, decimals) for value, decimals in _readings(text))
 
     def _has(self, value: float, decimals: int) -> bool:
         """Return True if a supported figure rounds to a value."""
@@ -266,20 +263,15 @@ class SupportedNumbers:
         return position < len(self._figures) and self._figures[position] <= value + room
 
 
-def _readings(text: str) -> list[float]:
-    """Return the numbers that the digits can mean: commas as thousands separators, or one comma as decimal point."""
+def _readings(text: str) -> list[tuple[float, int]]:
+    """Return the numbers that the digits can mean, with their decimals. A single comma may be a decimal point."""
     bare = text.translate(SPACES)
-    readings = [float(bare.replace(",", ""))]
-    if bare.count(",") == 1 and "." not in bare:
-        readings.append(float(bare.replace(",", ".")))
-    return readings
-
-
-def _decimals(text: str) -> int:
-    if "." in text:
-        return len(text.rpartition(".")[2])
-    head, comma, tail = text.rpartition(",")
-    return len(tail) if comma and "," not in head and len(tail) != 3 else 0
+    readings = [(float(bare.replace(",", "")), len(bare.partition(".")[2]))]
+    head, _, tail = bare.partition(",")
+    if not tail.isdigit():
+        return readings
+    decimal = (float(f"{head}.{tail}"), len(tail))
+    return [*readings, decimal] if len(tail) == 3 else [decimal]
 
 
 def _figures(part: object) -> Iterator[float]:

@@ -4,7 +4,8 @@ import pytest
 
 from oragent.converse.models.workbench import Workbench
 from oragent.modelling.data.builder import IndexedModelBuilder
-from oragent.modelling.references.answer_text import NOT_FROM_MODEL, OPINION, make_answer, plain_answer
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.references.answer_text import NOT_FROM_MODEL, OPINION, _figures, make_answer, plain_answer
 
 JOBS = [f"job{number}" for number in range(11, 17)]
 VALUES = [70.5, 64.0, 58.25, 41.0, 38.5, 27.0]
@@ -167,6 +168,69 @@ def test_each_kind_of_lie_has_its_mark(bench: Workbench) -> None:
     assert not shown(bench, "Jobs 11 and 15 run.")[1]
     assert NOT_FROM_MODEL in shown(bench, "Job 19 runs.")[0]
     assert NOT_FROM_MODEL in shown(bench, "It takes 15 EUR.")[0]
+
+
+# Texts about a model of years, jobs, sizes and hours, and the numbers in them that nothing supports.
+NUMBERS = [
+    ("In 2026 it rains.", []), ("It rains in 2026", []), ("In 2028 it rains.", ["2028"]), ("In 202 it rains.", ["202"]),
+    ("It costs 2026 EUR.", ["2026"]), ("It makes 2026 kg.", ["2026"]), ("It takes 2026 h.", ["2026"]),
+    ("It is 2026 % more.", ["2026"]), ("2026 jobs.", []), ("30 it is.", ["30"]), ("Then 30.", ["30"]), ("year 2027 EUR", []),
+    ("Take size 1.5 now.", []), ("Take size 8.5 now.", ["8.5"]), ("1.5 now", ["1.5"]), ("The s 30 is.", ["30"]),
+    ("job 13", []), ("Jobs 13 and 15 run.", []), ("job 013", []), ("job: 13", []), ("job  :  13", ["13"]), ("job 19", ["19"]),
+    ("task 13", []), ("tasks 13", []), ("shift 30", []), ("At night 07 and 7.", []), ("shift 31", ["31"]),
+    ("night 17", ["17"]), ("jobs 13, 15, 19", ["19"]),
+    ("EUR268154", ["268154"]), ("CO2 and CO29", []), ("X777", []), ("Y777", ["777"]), ("Y77", []), ("Y77.5", ["77.5"]),
+    ("line4711 runs", []), ("Line4711", []), ("line4712 runs", ["4712"]),
+    ("41. first\n42) second", []), ("1234. first", ["1234"]), ("see 41. first", ["41"]),
+    ("line4711[41] is", []), ('"line4711"[41] is', []), ("other[41] is", ["41"]), ("line4711[41] and 41", ["41"]),
+    ("At 06:45.", []), ("At 06:50.", ["06", "50"]), ("It says 9400.", []), ("9,400 it is", []), ("It is 9,401.", ["9,401"]),
+    ("There are 2 years.", []), ("There are 4 tasks.", []), ("There are 33 columns.", []), ("and 34 more", ["34"]),
+]  # fmt: skip
+
+
+def rules_model() -> IndexedModel:
+    """Columns by shift and by year, of which 28 are kept free for other uses."""
+    builder = IndexedModelBuilder("rules")
+    builder.add_set("year", ["2026", "2027"])
+    builder.add_set("task", ["job11", "job12", "job13", "job15"])
+    builder.add_set("size", ["1.5", "4.5", "21"])
+    builder.add_set("hour", ["06:45", "night07"])
+    builder.add_set("shift", ["30"])
+    builder.add_set("place", [f"p{'x' * at}" for at in range(1, 29)])
+    columns = builder.add_variables("line4711", ["year"], high=1, unit="kg/h")
+    for name, parts in (("b", ["hour"]), ("c", ["shift"]), ("d", ["place"])):
+        builder.add_variables(name, parts, high=1)
+    builder.set_objective("gain", "maximize", columns, [1.0, 1.0], unit="EUR")
+    return builder.build()
+
+
+@pytest.mark.parametrize(("text", "unsupported"), NUMBERS)
+def test_numbers_are_marked_unless_they_are_labels_or_parts_of_names(text: str, unsupported: list[str]) -> None:
+    parts = make_answer(text, {}, rules_model(), ["Does X777 900 times cost 9,400 more?"])
+    assert "".join(part.text for part in parts) == text
+    assert [part.text for part in parts if part.kind == "unsupported"] == unsupported
+
+
+@pytest.mark.parametrize(("spaces", "is_label"), [(0, True), (3, True), (4, False)])
+def test_a_list_of_labels_is_as_long_as_what_is_searched_for_its_name(spaces: int, is_label: bool) -> None:
+    text = f"jobs {'13, ' * 17}13{' ' * spaces}, 15"
+    assert text.index("15") == 77 + spaces
+    parts = make_answer(text, {}, rules_model(), [])
+    assert ("15" not in [part.text for part in parts if part.kind == "unsupported"]) == is_label
+
+
+def test_numbers_of_results_count_without_sign_and_those_of_requests_do_not(bench: Workbench) -> None:
+    result = bench.results["r3"]
+    found = set(_figures(result))
+    assert result.objective.difference.value in found
+    # The request adds 4 hours, which no figure of the result is; the truth of a statement is no number.
+    assert 4.0 not in found
+    assert list(_figures((True, None, "7", (2, 3.5)))) == [2.0, 3.5]
+    loss = bench.results["r4"].objective.difference.value
+    assert loss < 0
+    recent = {"r4": bench.results["r4"]}
+    parts = make_answer(f"It is {-loss:g} less.", recent, bench.model, [])
+    assert [part.kind for part in parts] == ["text"]
 
 
 def test_without_a_last_message_all_results_count_and_nothing_is_an_opinion(bench: Workbench) -> None:

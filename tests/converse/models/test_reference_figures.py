@@ -21,7 +21,7 @@ from oragent.modelling.references.answer_references import (
     _unit_of,
     fill_reference,
 )
-from oragent.modelling.references.answer_text import _decimals, _readings, make_answer, split_references
+from oragent.modelling.references.answer_text import _readings, make_answer, split_references
 from oragent.modelling.references.brief_results import SIZES, _brief, brief_result
 from oragent.modelling.references.figures import format_figure, format_part
 from oragent.modelling.references.reference_text import label_text, name_text
@@ -337,18 +337,21 @@ def test_parts_of_results_for_prompts_are_plain() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "values", "decimals"),
+    ("text", "readings"),
     [
-        ("1,234", [1234.0, 1.234], 0), ("1,23", [123.0, 1.23], 2), ("1,234.5", [1234.5], 1), ("1,234,567", [1234567.0], 0),
-        ("2.75", [2.75], 2), ("1 234", [1234.0], 0), ("12", [12.0], 0), (".5", [0.5], 1), ("7,5", [75.0, 7.5], 1),
+        ("1,234", [(1234.0, 0), (1.234, 3)]), ("1,23", [(1.23, 2)]), ("1,234.5", [(1234.5, 1)]), ("1,234,567", [(1234567.0, 0)]),
+        ("2.75", [(2.75, 2)]), ("1 234", [(1234.0, 0)]), ("12", [(12.0, 0)]), (".5", [(0.5, 1)]), ("7,5", [(7.5, 1)]),
+        ("12,3456", [(12.3456, 4)]),
     ],
 )  # fmt: skip
-def test_the_digits_of_a_number_have_one_or_two_meanings(text: str, values: list[float], decimals: int) -> None:
-    assert _readings(text) == values
-    assert _decimals(text) == decimals
+def test_the_digits_of_a_number_have_one_or_two_meanings(text: str, readings: list[tuple[float, int]]) -> None:
+    assert _readings(text) == readings
 
 
-NUMBERS = {"6": True, "2.5": True, "77.77": False, "6.04": False, "6.0": True, "888": False, "15,4": False, "2,5": True}
+NUMBERS = {
+    "6": True, "2.5": True, "77.77": False, "6.04": False, "6.0": True, "888": False, "15,4": False, "2,5": True,
+    "2": True, "3": True, "4": False, "7": False, "6,251": False, "6,000": True, "6.05": False, "2.54": False,
+}  # fmt: skip
 
 
 @given(st.lists(st.sampled_from(sorted(NUMBERS)), min_size=1, max_size=6))

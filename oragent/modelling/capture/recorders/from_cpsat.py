@@ -154,7 +154,7 @@ def _read_objective(snapshot: Snapshot, proto: Any) -> None:
         scale = float(goal.scaling_factor) or 1.0
         snapshot.maximize, snapshot.constant = scale < 0, scale * float(goal.offset)
         for column, value in zip(goal.vars, goal.coeffs, strict=True):
-            snapshot.cost[column if column >= 0 else -column - 1] += scale * float(value) * (1 if column >= 0 else -1)
+            snapshot.cost[column] += scale * float(value)
 
 
 class _RowWriter:

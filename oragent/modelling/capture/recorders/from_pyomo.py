@@ -160,7 +160,7 @@ class RecordingSolver:
         result.solver.status = SolverStatus.ok
         result.solver.termination_condition = getattr(TerminationCondition, solution.status)
         if solution.values and is_loaded:
-            variables = model.component_data_objects(Var, descend_into=True)
+            variables = model.component_data_objects(Var)
             for variable, value in zip(variables, solution.values, strict=True):
                 variable.set_value(value, skip_validation=True)
         return result
@@ -183,16 +183,13 @@ def take_snapshot(model: Any, recorder: Recorder) -> Snapshot:
     from pyomo.environ import Constraint, Objective, Param, SOSConstraint, Var, minimize, value
 
     snapshot = Snapshot(_version(), str(model.name))
-    for kind, what in NOT_LINEAR.items():
-        for block in model.block_data_objects(active=True):
-            if any(type(part).__name__.endswith(kind) for part in block.component_map(active=True).values()):
-                snapshot.missing.append(what)
-                break
-    cells = _add_tables(snapshot, list(model.component_objects(Param, descend_into=True)), value)
+    blocks = model.block_data_objects(active=True)
+    kinds = {type(part).__name__ for block in blocks for part in block.component_map(active=True).values()}
+    snapshot.missing += [what for kind, what in NOT_LINEAR.items() if any(name.endswith(kind) for name in kinds)]
+    cells = _add_tables(snapshot, list(model.component_objects(Param)), value)
     columns: dict[int, int] = {}
     given: tuple[dict[int, MemberKey], dict[int, MemberKey]] = ({}, {})
-    kept = []
-    for variable in model.component_data_objects(Var, descend_into=True):
+    for variable in model.component_data_objects(Var):
         low, high = variable.lb, variable.ub
         if variable.fixed:
             low = high = value(variable)
@@ -200,24 +197,23 @@ def take_snapshot(model: Any, recorder: Recorder) -> Snapshot:
             variable.name,
             -math.inf if low is None else low,
             math.inf if high is None else high,
-            variable.is_integer() or variable.is_binary(),
+            variable.is_integer(),
         )
         columns[id(variable)] = column
-        kept.append(variable)
         given[0][column] = _member_key(variable)
         _add_sets(snapshot, "variables", variable.parent_component())
     reader = _Reader(snapshot, columns, cells)
-    for ordered in model.component_data_objects(SOSConstraint, active=True, descend_into=True):
+    for ordered in model.component_data_objects(SOSConstraint, active=True):
         members = {columns[id(variable)]: float(weight) for variable, weight in ordered.get_items()}
         snapshot.add_feature("ordered_sets", name=ordered.name, kind=int(ordered.level), members=members)
-    objectives = list(model.component_data_objects(Objective, active=True, descend_into=True))
+    objectives = list(model.component_data_objects(Objective, active=True))
     if len(objectives) > 1:
         snapshot.missing.append("several objectives")
-    for objective in objectives[:1]:
+    for objective in objectives:
         snapshot.maximize = objective.sense != minimize
         snapshot.objective = str(objective.name)
         reader.read_objective(objective)
-    for row in model.component_data_objects(Constraint, active=True, descend_into=True):
+    for row in model.component_data_objects(Constraint, active=True):
         position = reader.read_row(row)
         if position is not None:
             given[1][position] = _member_key(row)
@@ -258,7 +254,7 @@ def _add_tables(snapshot: Snapshot, parameters: list[Any], value: Any) -> dict[i
 
 def _add_sets(snapshot: Snapshot, kind: str, component: Any) -> None:
     family_sets = snapshot.family_sets[kind]
-    if component.name not in family_sets and component.is_indexed():
+    if component.name not in family_sets:
         family_sets[component.name] = _set_names(snapshot, component)
 
 
@@ -266,13 +262,15 @@ def _set_names(snapshot: Snapshot, component: Any) -> list[str]:
     """Return the names of a component's index sets, and add their labels; empty if one has no name."""
     if not component.is_indexed():
         return []
-    parts = list(component.index_set().subsets())
+    parts = list(component.index_set().subsets(expand_all_set_operators=False))
     if any(part.dimen != 1 for part in parts):
         return []
     names = []
     for part in parts:
         name = part.name
-        if name.startswith("_") or name.endswith("_index") or "[" in name or "{" in name:
+        block = part.parent_block()
+        # Pyomo names sets without a name of their own after their class, and does not add them to the block.
+        if "[" in name or block is None or block.component(part.local_name) is not part:
             return []
         labels = [label_text(label) for label in part]
         if snapshot.sets.setdefault(name, labels) != labels:
@@ -354,7 +352,7 @@ class _Reader:
         from pyomo.core.expr.visitor import identify_mutable_parameters
         from pyomo.environ import value
 
-        if not self._cells or expression is None or isinstance(expression, int | float):
+        if isinstance(expression, int | float):
             return
         parameters = {id(part): part for part in identify_mutable_parameters(expression) if id(part) in self._cells}
         if not parameters:
@@ -385,9 +383,9 @@ class _Reader:
 def _claim(model: Any, status: str) -> tuple[str, float | None, list[Any] | None]:
     from pyomo.environ import Objective, Var, value
 
-    values = [variable.value for variable in model.component_data_objects(Var, descend_into=True)]
+    values = [variable.value for variable in model.component_data_objects(Var)]
     if any(value is None for value in values) and status not in ("optimal", "feasible"):
         return status, None, None
-    objectives = list(model.component_data_objects(Objective, active=True, descend_into=True))
+    objectives = list(model.component_data_objects(Objective, active=True))
     objective = value(objectives[0], exception=False) if objectives else None
     return status, objective, [0.0 if value is None else value for value in values]
