@@ -13,6 +13,7 @@ from oragent.modelling.capture.families import SetPool, group_members
 from oragent.modelling.capture.reading import read_model
 from oragent.modelling.capture.snapshot import DataTable, Snapshot
 from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.model_values import MAX_FIGURE, NO_BOUND
 from oragent.modelling.operations import ModelSession
 
 INF = float("inf")
@@ -64,6 +65,15 @@ def optimum(made: Snapshot, *lines: str) -> float:
 LEAST = sum(COST[city] * DEMAND[city, week] for city, week in PAIRS)
 
 
+def test_only_rows_lose_counters_beside_their_labels() -> None:
+    made = snapshot()
+    for keys in (made.column_keys, made.row_keys):
+        for at, (city, week) in enumerate(PAIRS):
+            keys[at] = key(keys[at][0], str(at), f"{city} {week}")
+    model = assembled(made).model
+    assert [len(family.sets) for family in (*model.variables, *model.rows)] == [2, 1]
+
+
 @pytest.mark.parametrize("scale", [1.0, -1.0])
 def test_data_with_the_values_of_a_family_are_its_figures(scale: float) -> None:
     demand = table("demand", DEMAND)
@@ -103,6 +113,8 @@ TABLES: list[tuple[str, list[DataTable], set[str]]] = [
     ("infinite", [table("c", {**COST, "Lyon": INF})], set()),
     ("no keys", [DataTable("c", [], [])], set()),
     ("same name", [table("c", COST), table("c", DEMAND)], {"c"}),
+    ("infinite, and others", [table("c", {**COST, "Lyon": INF}, sets=["CITIES"]), table("d", DEMAND)], {"d"}),
+    ("same name, and others", [table("c", COST), table("c", DEMAND), table("e", COST, sets=["CITIES"])], {"c", "e"}),
 ]
 
 
@@ -211,6 +223,22 @@ def test_figures_that_the_library_links_follow_its_data_and_no_others() -> None:
     assert model.to_arrays().cost.tolist() == [3.0, 3.0, 8.0, 8.0, 6.0, 6.0, 0.0, 0.0]
 
 
+def test_bounds_alone_may_follow_data_and_rounding_adds_no_figure() -> None:
+    made = snapshot(table("room", {"p": 3e5, "q": 7.0}, sets=["KINDS"], is_linked=True))
+    made.sets["KINDS"] = ["p", "q"]
+    for label in "pq":
+        made.add_column(f"kind_{label}", 0.0, 1.0, False)
+        made.column_keys.append(key("kind", label))
+    made.high[0] = 3e5 + 6e-11
+    assert made.high[0] != 3e5
+    made.high[1] = 3e5 + 1e-3
+    for place in (0, 1):
+        made.links.add("high", place, 0, 0, 1.0)
+    model = assembled(made).model
+    assert model.high.base[:2].tolist() == [0.0, made.high[1] - 3e5]
+    assert replace(model, cells=np.array([10.0, 7.0])).to_arrays().high[0] == 10.0
+
+
 def test_a_row_with_two_limits_is_two_rows_and_one_without_is_none() -> None:
     made = snapshot(table("demand", DEMAND))
     made.row_high[1], made.row_high[4] = 20.0, 30.0
@@ -218,14 +246,15 @@ def test_a_row_with_two_limits_is_two_rows_and_one_without_is_none() -> None:
     made.row_low[3] = made.row_high[3] = 9.0
     made.row_low[5], made.row_high[5] = -INF, 6.0
     made.tables.append(table("price", {"p": 2.0, "q": 3.0}, sets=["KINDS"], is_linked=True))
-    made.sets["KINDS"] = ["p", "q"]
+    made.sets |= {"KINDS": ["p", "q"], "TOWNS": list(CITIES)}
+    made.family_sets["rows"] = {"need": ["TOWNS", "WEEKS"]}
     for label in "pq":
         made.add_column(f"kind_{label}", 0.0, 1.0, False)
         made.column_keys.append(key("kind", label))
-    # Links of rows: one limit, two limits, none.
-    for place in (0, 1, 2, 5):
-        made.links.add("rhs", place, 1, 0, 1.0)
-        made.links.add("entry", place, 1, 1, 1.0)
+    # Links of rows: two limits, none, one limit, and rows that do not exist.
+    for place, factor in ((1, 8.0), (2, 9.0), (0, 1.0), (5, 1.0), (-1, 7.0), (6, 7.0)):
+        made.links.add("rhs", place, 1, 0, factor)
+        made.links.add("entry", place, 1, 1, factor)
     # Links of columns stay where they are.
     for place in range(6):
         made.links.add("cost", place, 1, 0, 1.0)
@@ -246,6 +275,8 @@ def test_a_row_with_two_limits_is_two_rows_and_one_without_is_none() -> None:
         "need_4_upper": ("<=", 30.0),
     }
     names = {family.name: [model.labels_of(family, at) for at in range(len(family))] for family in model.rows}
+    # Other sets with the same labels are not those of the library.
+    assert {family.name: family.sets for family in model.rows} == dict.fromkeys(names, ("TOWNS", "WEEKS"))
     assert names == {
         "need": [PAIRS[at] for at in (0, 1, 3, 4, 5)],
         "need_upper": [PAIRS[1], PAIRS[4]],
@@ -270,7 +301,18 @@ def test_huge_bounds_are_none_and_huge_figures_are_refused() -> None:
     assert (arrays.high[0], arrays.low[1]) == (INF, -INF)
     assert arrays.high[2] in (1e29, INF)
     assert len(model.relations) == 6
-    for name, place, value in (("cost", 0, 1e31), ("values", 0, -1e31), ("row_low", 0, INF), ("row_low", 0, 1e31)):
+    for value in (MAX_FIGURE, -MAX_FIGURE):
+        largest = snapshot(constant=value)
+        largest.cost[0] = largest.values[1] = value
+        assert assembled(largest).model.to_arrays().cost[0] == value
+    for value, end in ((NO_BOUND, INF), (NO_BOUND / 2, NO_BOUND / 2)):
+        bounded = snapshot()
+        bounded.high[0], bounded.low[0] = value, -value
+        arrays = assembled(bounded).model.to_arrays()
+        assert (arrays.low[0], arrays.high[0]) == (-end, end)
+    for name, place, value in (
+        ("cost", 0, 2 * MAX_FIGURE), ("values", 0, -1e31), ("row_low", 0, INF), ("row_low", 0, NO_BOUND), ("row_high", 0, -NO_BOUND),
+    ):  # fmt: skip
         wrong = snapshot()
         getattr(wrong, name)[place] = value
         with pytest.raises(ModellingError):
@@ -339,12 +381,17 @@ def test_members_with_equal_keys_or_names_are_told_apart() -> None:
     for source, guessed in (("names", True), ("loops", True), ("container", False), ("framework", False)):
         assert groups([""], [key("f", "x", source=source)])[0][4] == guessed
     assert groups(["", ""], [key("f", "x", source="loops"), key("f", "y")])[0][4]
+    made = snapshot()
+    made.column_keys[0] = key("ship", *PAIRS[0], source="loops")
+    model = assembled(made).model
+    assert [family.is_guessed for family in (*model.variables, *model.rows)] == [True, False]
 
 
 @pytest.mark.parametrize(
     ("labels", "expected"),
     [
         ([("0", "a"), ("1", "b")], [("a",), ("b",)]),
+        ([("0", "a"), ("1", "2")], [("a",), ("2",)]),
         ([("a", "0"), ("b", "1")], [("a",), ("b",)]),
         ([("0", "a"), ("0", "b")], [("0", "a"), ("0", "b")]),
         ([("0", "a"), ("1", "a")], [("0", "a"), ("1", "a")]),
@@ -390,8 +437,10 @@ def test_the_sets_of_a_family_are_those_of_the_library_then_equal_ones_then_larg
         ("new", [("k",), ("l",)]),
         ("pairs", [("a", "k"), ("b", "m")]),
         ("library", [("b",), ("a",)]),
+        ("all", [("a",), ("b",), ("c",)]),
+        ("again", [("l",), ("k",)]),
         ("wrong", [("a",), ("k",)]),
-        given={"library": ("U",), "wrong": ("S",)},
+        given={"library": ("U",), "wrong": ("S",), "all": ("U",)},
     )
     assert names == {
         "equal": ("S",),
@@ -400,6 +449,8 @@ def test_the_sets_of_a_family_are_those_of_the_library_then_equal_ones_then_larg
         "new": ("new_index",),
         "pairs": ("T", "pairs_index2"),
         "library": ("U",),
+        "all": ("U",),
+        "again": ("new_index",),
         "wrong": ("wrong_index",),
     }
     assert {name: known.labels for name, known in pool.used.items() if name.endswith("index2")} == {
@@ -426,6 +477,11 @@ def test_numbers_take_only_a_set_that_is_clear() -> None:
     assert pool_of({"M": sets["M"]}, ("f", [("2",)]))[0] == {"f": ("f_index",)}
     used = ("g", [(label,) for label in sets["N"]])
     assert pool_of(sets, used, ("f", [("2",)]))[0] == {"g": ("N",), "f": ("N",)}
+    taken, pool = pool_of({"M": sets["M"]}, ("f", [("2",), ("3",)]))
+    assert (taken, pool.used["M"].labels) == ({"f": ("M",)}, tuple(sets["M"]))
+    # With other labels among them, the smallest set.
+    mixed = {"A": ["2", "x", "y", "z"], "B": ["x", "y", "2"], "C": ["x", "y", "2", "3"]}
+    assert pool_of(mixed, ("f", [("2",), ("x",)]))[0] == {"f": ("B",)}
     taken = pool_of({"f_index": ["q", "r"], "f_index_2": ["s"]}, ("f", [("2",), ("3",)]))[0]
     assert taken == {"f": ("f_index_3",)}
 
@@ -435,12 +491,13 @@ def test_dates_and_numbers_in_sequence_are_ordered_sets() -> None:
         "days": ["2026-01-01", "2026-01-02"],
         "months": ["2026-01", "2026-02"],
         "day": ["2026-01-01"],
+        "mixed": ["2026-02-01", "later"],
         "cities": ["b", "a"],
         "weeks": ["wk1", "wk2", "wk3"],
     }
     _, pool = pool_of(labels, *[(f"f_{name}", [(label,) for label in every]) for name, every in labels.items()])
     assert {name: known.is_time for name, known in pool.used.items()} == {
-        "days": True, "months": True, "day": False, "cities": False, "weeks": False
+        "days": True, "months": True, "day": False, "mixed": False, "cities": False, "weeks": False
     }  # fmt: skip
     assert {name for name, known in pool.used.items() if known.is_ordered} >= {"days", "months", "weeks"}
     assert not pool.used["cities"].is_ordered
@@ -448,7 +505,9 @@ def test_dates_and_numbers_in_sequence_are_ordered_sets() -> None:
 
 def test_a_table_of_the_library_keeps_its_sets(monkeypatch: pytest.MonkeyPatch) -> None:
     made = snapshot(table("spare", {"Paris": 1.0, "Nice": 2.0}, sets=["CITIES"]))
-    assert families(assembled(made).model)["data"] == {"spare": ("CITIES",)}
+    result = assembled(made)
+    assert families(result.model)["data"] == {"spare": ("CITIES",)}
+    assert (result.model.parameters[0].is_guessed, result.matched) == (False, ())
     made = snapshot(table("spare", {"Paris": 1.0, "Nantes": 2.0}, sets=["CITIES"]))
     assert families(assembled(made).model)["data"] == {}
     monkeypatch.setattr(matching_module, "MAX_FAMILIES", 0)

@@ -106,7 +106,7 @@ def test_labels_in_quotes_and_tuples_are_recognised(form: str) -> None:
 
 
 def test_the_largest_container_names_its_members_first_and_others_only_the_rest() -> None:
-    scope = {"few": {"a": A, "b": B}, "zone": {"x": A, "y": B, "z": C}, "last": [C, D]}
+    scope = {"_own": [A, B, C, D], "few": {"a": A, "b": B}, "zone": {"x": A, "y": B, "z": C}, "last": [C, D]}
     assert resolve(list("pqrs"), scope) == [
         ("zone", ("x",), "container"),
         ("zone", ("y",), "container"),

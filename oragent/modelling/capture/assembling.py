@@ -137,24 +137,22 @@ def _split_ranges(read: ReadModel) -> tuple[ReadModel, NDArray[np.int8], NDArray
 def _move_links(read: ReadModel, split: SplitRows, starts: NDArray[np.int32]) -> ReadLinks:
     """Return references with the new positions of rows and entries, without those of rows with two limits."""
     links = read.links
-    # New position of each row with one limit, else -1.
-    moved = np.full(len(read.rows), -1)
-    for position, (row, side) in enumerate(zip(split.rows.tolist(), split.sides, strict=True)):
-        moved[row] = -1 if side else position
-    row_of = np.repeat(np.arange(len(read.rows)), np.diff(read.starts))
-    places = links.places.copy()
-    for at, target in enumerate(links.targets):
-        place = int(places[at])
-        if target == "rhs" and 0 <= place < len(moved):
-            places[at] = moved[place]
-        elif target == "entry" and 0 <= place < len(row_of):
-            row = row_of[place]
-            places[at] = -1 if moved[row] < 0 else starts[moved[row]] + place - read.starts[row]
-    chosen = np.flatnonzero(places >= 0)
+    # New position of each row with one limit.
+    moved = {row: position for position, row in enumerate(split.rows.tolist()) if not split.sides[position]}
+    # Row of each place if it is one of an entry.
+    rows = np.searchsorted(read.starts, links.places, side="right") - 1
+    places = {}
+    for at, (target, place) in enumerate(zip(links.targets, links.places.tolist(), strict=True)):
+        row = int(rows[at]) if target == "entry" else place
+        if target not in ("entry", "rhs"):
+            places[at] = place
+        elif row in moved:
+            places[at] = moved[row] if target == "rhs" else int(starts[moved[row]]) + place - int(read.starts[row])
+    chosen = list(places)
     return replace(
         links,
         targets=[links.targets[at] for at in chosen],
-        places=places[chosen],
+        places=np.array(list(places.values()), dtype=np.int64),
         tables=links.tables[chosen],
         cells=links.cells[chosen],
         factors=links.factors[chosen],
@@ -169,7 +167,7 @@ def _family(kind: type[Kind], group: MemberGroup, pool: SetPool) -> Kind:
         group.name,
         group.sets,
         pool.keys_of(group.sets, group.labels),
-        np.array(group.positions, dtype=np.int64),
+        np.array(group.positions),
         is_guessed=group.is_guessed,
     )
 
@@ -209,7 +207,7 @@ def _link_data(
     for figures in found:
         if figures.table in first:
             vectors[figures.target] = _apply_match(vectors[figures.target], figures, first[figures.table], values)
-    matched = tuple(read.tables[number].name for number in sorted(by_value) if number in first)
+    matched = tuple(table.name for number, table in enumerate(read.tables) if number in by_value and number in first)
     return tuple(parameters), values, vectors, matched
 
 
@@ -218,20 +216,20 @@ def _apply_links(
 ) -> None:
     """Link figures to the cells that the modelling library itself names."""
     links = read.links
-    targets = np.array(links.targets, dtype=object)
     sizes = {number: len(read.tables[number].values) for number in first}
     for target, vector in vectors.items():
         chosen = [
             at
-            for at in np.flatnonzero(targets == target)
-            if int(links.tables[at]) in first
+            for at, kind in enumerate(links.targets)
+            if kind == target
+            and int(links.tables[at]) in first
             and 0 <= links.cells[at] < sizes[int(links.tables[at])]
             and 0 <= links.places[at] < len(vector)
         ]
         if not chosen:
             continue
         places = links.places[chosen]
-        positions = np.array([first[int(links.tables[at])] + int(links.cells[at]) for at in chosen], dtype=np.int64)
+        positions = np.array([first[int(links.tables[at])] + int(links.cells[at]) for at in chosen])
         factors = links.factors[chosen]
         base = vector.base.copy()
         np.subtract.at(base, places, factors * cells[positions])

@@ -109,9 +109,9 @@ class SetPool:
         names = []
         for labels in zip(*keys, strict=True):
             different = set(labels)
-            equal = [name for name, known in self.used.items() if set(known.labels) == different]
-            larger = [name for name, known in self.used.items() if different <= set(known.labels)]
-            chosen = equal or larger
+            fitting = [name for name, known in self.used.items() if different <= set(known.labels)]
+            equal = [name for name in fitting if len(self.used[name].labels) == len(different)]
+            chosen = equal or fitting
             if len(chosen) != 1:
                 return None
             names.append(chosen[0])
@@ -125,8 +125,8 @@ class SetPool:
         if name not in self.used:
             self.used[name] = _index_set(name, self._given[name], is_guessed=False)
 
-    def _superset(self, labels: tuple[str, ...]) -> str:
-        """Return the smallest set that contains the labels.
+    def _superset(self, labels: tuple[str, ...]) -> str | None:
+        """Return the smallest set that contains the labels; None without one.
 
         For numbers, only used sets count, because numbers can count anything.
         """
@@ -138,10 +138,9 @@ class SetPool:
             fitting.sort(key=lambda name: len(self._labels_of(name)))
             is_clear = not is_counted and (len(fitting) == 1 or not all(label.isdigit() for label in labels))
             if fitting and is_clear and (candidates is self.used or len(labels) > 1):
-                if fitting[0] in self._given:
-                    self._use(fitting[0])
+                self._use(fitting[0])
                 return fitting[0]
-        return ""
+        return None
 
     def _labels_of(self, name: str) -> frozenset[str]:
         return self._members.get(name) or frozenset(self.used[name].labels)
