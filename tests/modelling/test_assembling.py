@@ -98,6 +98,9 @@ def test_data_with_the_values_of_a_family_are_its_figures(scale: float) -> None:
 TABLES: list[tuple[str, list[DataTable], set[str]]] = [
     ("other values", [table("d", {**DEMAND, ("Nice", "w1"): 3.0})], set()),
     ("a cell less", [table("d", dict(list(DEMAND.items())[1:]))], set()),
+    ("a cell less, and all cells", [table("d", dict(list(DEMAND.items())[1:])), table("e", DEMAND)], {"e"}),
+    ("rounded", [table("d", {pair: value * (1 + 1e-14) for pair, value in DEMAND.items()})], {"d"}),
+    ("nearly equal", [table("d", {pair: value * (1 + 1e-9) for pair, value in DEMAND.items()})], set()),
     ("a cell more", [table("d", {**DEMAND, ("Nice", "w3"): 3.0})], set()),
     ("more keys of the sets", [table("c", {**COST, "Nantes": 5.0})], set()),
     ("other keys", [table("d", {(week, city): value for (city, week), value in DEMAND.items()})], {"d"}),
@@ -137,6 +140,25 @@ def test_figures_that_are_all_alike_match_no_table() -> None:
     assert optimum(made, "cap[Paris, w1] = 4", "need(ship) *= 1", "drop need[Paris, w1]") == pytest.approx(
         LEAST - COST["Paris"] * DEMAND["Paris", "w1"]
     )
+
+
+def test_figures_match_no_table_where_two_tables_or_zeros_would_do() -> None:
+    # Only two of the cities have a column, so that the third cell of a table has no figure.
+    fixed = {"Paris": 3.0, "Nice": 9.0}
+    first = table("first", {**fixed, "Lyon": 1.0})
+    for other, names in (
+        (table("other", {**fixed, "Lyon": 1.0}), ["first"]),
+        (table("other", {**fixed, "Lyon": 2.0}), []),
+        (table("other", {"Nice": 9.0, "Paris": 3.0, "Lyon": 1.0}), []),
+    ):
+        made = snapshot(first, other)
+        for city, value in fixed.items():
+            made.add_column(f"open_{city}", 0.0, 1.0, False, value)
+            made.column_keys.append(key("open", city))
+        assert [family.name for family in assembled(made).model.parameters] == names
+    made = snapshot(table("d", {**DEMAND, PAIRS[0]: 0.0}))
+    made.row_low[0] = 1e-9
+    assert not assembled(made).model.parameters
 
 
 def test_coefficients_of_rows_are_data_by_the_labels_of_both() -> None:
@@ -508,6 +530,18 @@ def test_a_table_of_the_library_keeps_its_sets(monkeypatch: pytest.MonkeyPatch) 
     result = assembled(made)
     assert families(result.model)["data"] == {"spare": ("CITIES",)}
     assert (result.model.parameters[0].is_guessed, result.matched) == (False, ())
+    # Where two sets have the same labels, the library tells which one it is, unless no family uses it.
+    for sets, expected in ((["TOWNS"], {"spare": ("TOWNS",)}), (["DAYS"], {}), ([], {}), (["TOWNS", "DAYS"], {})):
+        made = snapshot(table("spare", {"Paris": 1.0, "Nice": 2.0, "Lyon": 4.0}, sets=sets))
+        made.sets |= {"TOWNS": list(CITIES), "DAYS": list(CITIES)}
+        for city in CITIES:
+            made.add_column(f"open_{city}", 0.0, 1.0, False)
+            made.column_keys.append(key("open", city))
+        made.family_sets["variables"] = {"open": ["TOWNS"]}
+        assert families(assembled(made).model)["data"] == expected
+    pairs = table("both", {(city, day): 1.0 for city in CITIES for day in CITIES}, sets=["TOWNS", "DAYS"])
+    made.tables = [pairs]
+    assert families(assembled(made).model)["data"] == {}
     made = snapshot(table("spare", {"Paris": 1.0, "Nantes": 2.0}, sets=["CITIES"]))
     assert families(assembled(made).model)["data"] == {}
     monkeypatch.setattr(matching_module, "MAX_FAMILIES", 0)

@@ -89,7 +89,14 @@ def test_series_and_frames_of_members_have_their_index_as_labels() -> None:
 
 
 def test_a_container_that_names_a_member_twice_or_two_alike_or_unequally_gives_no_keys() -> None:
-    for box in ([A, A], {"1": A, 1: B}, {"x": A, ("x", "y"): B}, [[A], B]):
+    for box in (
+        [A, A],
+        {"1": A, 1: B},
+        {"x": A, ("x", "y"): B},
+        [[A], B],
+        np.array(A, dtype=object),
+        np.array([0.5, 1]),
+    ):
         assert resolve(["p", "q"], {"box": box}) == [None, None]
     # Seven levels are too many, as are names of the program that begin with an underscore.
     assert resolve(["p", "q"], {"box": [[[[[[[A, B]]]]]]]}) == [None, None]

@@ -94,6 +94,20 @@ def test_long_lines_of_the_head_are_not_split_and_long_notes_are_cut() -> None:
     print_schedule(SHOP, long, Console(file=out, width=40))
     words = [line.split()[-1] for line in out.getvalue().splitlines()]
     assert "s" * 90 in words
+    tall = Console(file=io.StringIO(), force_terminal=True, color_system="standard", width=200)
+    named = replace(
+        SHOP,
+        machines=(NoOverlap("m" * 70, ("z" * 70,)),),
+        intervals=(Interval("z" * 70, 3),),
+        resources=(),
+        precedences=(),
+    )
+    print_schedule(named, replace(PLAN, starts={"z" * 70: 0}), tall)
+    text = tall.file.getvalue()
+    # The name of the schedule and those of its figures are bold.
+    assert "\x1b[1mshop" in text
+    assert "\x1b[1mstatus" in text
+    assert {len(word) for word in re.findall(r"m{9,}…?|z{9,}…?", text)} == {60}
     (note,) = [word for word in words if word.startswith("nn")]
     assert len(note) == 200
 
@@ -129,7 +143,9 @@ def test_a_plan_is_written_with_the_times_and_machines_of_each_interval(tmp_path
         name: (STARTS[name], STARTS[name] + DURATIONS[name]) for name in NAMES
     }
     write_plan(SHOP, PLAN, tmp_path / "plan.json")
-    data = json.loads((tmp_path / "plan.json").read_text())
+    text = (tmp_path / "plan.json").read_text()
+    data = json.loads(text)
+    assert text == json.dumps(data, indent=1)
     assert (data["status"], data["objective"], data["starts"]) == ("optimal", 10.0, STARTS)
     assert {name: list(places) for name, places in machines_of(SHOP).items()} == {
         "z": ["saw"],
@@ -164,6 +180,26 @@ def test_lateness_and_idle_time_are_those_of_the_starts() -> None:
     free = replace(schedule, intervals=tuple(replace(i, weight=0.0) for i in schedule.intervals))
     assert not any(figures(explain_schedule(free, PLAN), name) for name in NAMES)
     assert explain_schedule(schedule, replace(PLAN, starts={})) == ()
+    at_once = replace(schedule, intervals=tuple(replace(i, due=0) for i in schedule.intervals))
+    assert figures(explain_schedule(at_once, PLAN), "z") == [[3, 3, 6]]
+
+
+@pytest.mark.parametrize(("count", "more"), [(20, []), (23, [3])])
+def test_a_long_critical_path_and_many_bounds_are_cut(count: int, more: list[int]) -> None:
+    names = [f"t{'x' * at}" for at in range(count)]
+    chain = tuple(Precedence(a, b) for a, b in itertools.pairwise(names))
+    machines = tuple(NoOverlap(f"m{'x' * at}", (name,)) for at, name in enumerate(names[:5]))
+    schedule = SchedulingModel(tuple(Interval(name, 2) for name in names), machines, (), chain)
+    plan = replace(PLAN, starts={name: 2 * at for at, name in enumerate(names)})
+    lines = explain_schedule(schedule, plan)
+    (path,) = [line for line in lines if "'t'" in line]
+    assert re.findall(r"'(t\w*)' \((\d+) to (\d+)\)", path) == [
+        (name, str(2 * at), str(2 * at + 2)) for at, name in enumerate(names[:20])
+    ]
+    assert re.findall(r"\d+", path[path.rindex(")") :]) == list(map(str, more))
+    assert str(count) in path[: path.index("'t'")]
+    bounds = [line for line in lines if "alone" in line]
+    assert len(bounds) == 3
 
 
 def test_the_critical_path_goes_back_over_delays_machines_and_resources() -> None:

@@ -1,11 +1,10 @@
 """Files of schedules are read, solved, explained, exported and run again; bounds and conflicts against brute force."""
 
+import contextlib
 import csv
 import io
 import itertools
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -24,6 +23,7 @@ from oragent.modelling.scheduling import (
     solve_schedule_file,
     write_schedule,
 )
+from oragent.modelling.scheduling import files as files_module
 from oragent.modelling.scheduling.command import print_schedule
 from oragent.modelling.scheduling.explanation import critical_path, explain_schedule, lower_bounds
 from oragent.modelling.scheduling.files import job_shop_from_text, write_plan
@@ -106,16 +106,18 @@ def test_the_commands_take_a_job_shop(tmp_path: Path) -> None:
     assert len(families["op"]) == 2
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("goal", ScheduleGoal)
 def test_the_source_for_cp_sat_has_the_same_optimum(goal: ScheduleGoal) -> None:
-    intervals = tuple(Interval(f"t{i}", 2 + i, release=i, due=4, weight=1.5) for i in range(4))
+    intervals = tuple(Interval(f"t{i}", 2 + i, release=i, due=4, weight=1.5) for i in reversed(range(4)))
     machines = (NoOverlap("m", tuple(one.name for one in intervals)),)
     schedule = SchedulingModel(intervals, machines, goal=goal)
     source = schedule_source(schedule)
-    ended = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=True)
-    status, objective = ended.stdout.splitlines()[0].split()
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        exec(compile(source, "schedule.py", "exec"), {})
+    status, objective = out.getvalue().splitlines()[0].split()
     assert (status, float(objective)) == ("OPTIMAL", solve_schedule(schedule, solver="highs").objective)
+    assert [line.split()[0] for line in out.getvalue().splitlines()[1:]] == [interval.name for interval in intervals]
 
 
 @pytest.mark.slow
@@ -163,10 +165,16 @@ def test_deadlines_in_conflict_are_a_smallest_set() -> None:
     assert "'d'" not in line
 
 
-def test_the_mixed_integer_model_is_that_of_the_schedule() -> None:
+def test_the_mixed_integer_model_is_that_of_the_schedule(monkeypatch: pytest.MonkeyPatch) -> None:
     schedule = job_shop_from_text(SMALL)
     assert solve_arrays(schedule_rows(schedule).to_arrays()).objective == pytest.approx(shortest(SMALL_JOBS))
     assert job_shop_from_text(SMALL) == schedule
+    assert job_shop_from_text("1 1\n0 1000000000\n").intervals[0].duration == 10**9
+    monkeypatch.setattr(files_module, "MAX_OPERATIONS", 6)
+    assert job_shop_from_text(SMALL) == schedule
+    monkeypatch.setattr(files_module, "MAX_OPERATIONS", 5)
+    with pytest.raises(ModellingError):
+        job_shop_from_text(SMALL)
 
 
 @pytest.mark.parametrize(
@@ -180,6 +188,10 @@ def test_the_mixed_integer_model_is_that_of_the_schedule() -> None:
         ("1 2\n0 1 1 x\n", "'x'"),
         ("1 2\n0 1 1 -4\n", "'-4'"),
         ("100000 100000\n", "operations"),
+        ("0 2\n", "operations"),
+        ("2 0\n0 1\n0 1\n", "operations"),
+        ("1 1\n0 10000000000\n", "line 2"),
+        ("1 1\n0 1 0\n", "line 2"),
     ],
 )
 def test_wrong_texts_are_refused_in_one_line(text: str, expected: str, tmp_path: Path) -> None:

@@ -1,6 +1,8 @@
 """Schedules against published optima and against trying every start."""
 
 import itertools
+import math
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
@@ -8,7 +10,9 @@ from hypothesis import strategies as st
 
 from oragent._base.errors import ModellingError
 from oragent.modelling.data.solution import SolveStatus
+from oragent.modelling.scheduling import schedule_solving
 from oragent.modelling.scheduling.schedule_model import (
+    MAX_TIME,
     Cumulative,
     Interval,
     NoOverlap,
@@ -20,8 +24,9 @@ from oragent.modelling.scheduling.schedule_model import (
     schedule_objective,
     schedule_to_json,
 )
-from oragent.modelling.scheduling.schedule_solving import solve_schedule
+from oragent.modelling.scheduling.schedule_solving import SchedulingSolution, solve_schedule
 from oragent.modelling.solving.back_ends import SolverOptions
+from oragent.modelling.solving.back_ends.protocol import Limit
 
 pytest.importorskip("ortools")
 
@@ -100,7 +105,9 @@ def schedules(draw: st.DrawFn) -> SchedulingModel:
         duration = draw(st.integers(0, 3))
         deadline = draw(st.sampled_from([None, None, release + duration + 2]))
         weight = draw(st.sampled_from([0.0, 1.0, 2.5]))
-        intervals.append(Interval(f"t{index}", duration, release, deadline, draw(st.integers(0, 5)), weight))
+        intervals.append(
+            Interval(f"t{index}", duration, release, deadline, draw(st.sampled_from([None, *range(6)])), weight)
+        )
     names = [interval.name for interval in intervals]
     machines = (NoOverlap("machine", tuple(draw(st.permutations(names))[: draw(st.integers(0, 3))])),)
     demands = {name: draw(st.integers(0, 2)) for name in names}
@@ -151,6 +158,123 @@ def test_schedules_agree_with_trying_every_start(solver: str, schedule: Scheduli
     else:
         assert (solution.status, solution.objective) == (SolveStatus.OPTIMAL, pytest.approx(expected))
         assert not schedule_breaches(schedule, solution.starts)
+
+
+@pytest.mark.parametrize("solver", ["cp-sat", "highs"])
+@pytest.mark.parametrize("goal", ScheduleGoal)
+def test_a_schedule_may_take_no_time(solver: str, goal: ScheduleGoal) -> None:
+    schedule = SchedulingModel((Interval("a", 0, due=0), Interval("b", 0)), (NoOverlap("m", ("a", "b")),), goal=goal)
+    solution = solve_schedule(schedule, solver=solver)
+    assert (solution.status, solution.objective) == (SolveStatus.OPTIMAL, 0)
+
+
+@pytest.mark.parametrize(
+    ("due", "weight", "bound", "is_proven"),
+    [
+        (0, 1.0, 10.0, True), (0, 1.0, 9.0, False), (0, 1.0, None, False), (0, 0.05, 0.5 - 1.5e-6, False),
+        (0, 0.05, 0.5 - 0.9e-6, True), (0, 1e5, 1e6 - 0.9, True), (0, 1e5, 1e6 - 1.1, False), (10, 1.0, 0.0, True),
+    ],
+)  # fmt: skip
+def test_a_schedule_is_optimal_if_its_bound_says_so(
+    due: int, weight: float, bound: float | None, is_proven: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    schedule = SchedulingModel((Interval("a", 10, due=due, weight=weight),), goal=ScheduleGoal.WEIGHTED_TARDINESS)
+    found = SchedulingSolution(SolveStatus.FEASIBLE, {"a": 0}, bound=bound, solver="test")
+    monkeypatch.setattr(schedule_solving, "_solve_with_cp_sat", lambda *given: found)
+    solution = solve_schedule(schedule)
+    assert solution.objective == weight * (10 - due)
+    assert solution.status is (SolveStatus.OPTIMAL if is_proven else SolveStatus.FEASIBLE)
+    assert (solution.note == "") == is_proven
+
+
+def test_a_schedule_that_breaks_a_rule_is_not_returned(monkeypatch: pytest.MonkeyPatch) -> None:
+    schedule = SchedulingModel((Interval("a", 10, release=1),))
+    found = SchedulingSolution(SolveStatus.FEASIBLE, {"a": 0}, bound=10.0, solver="test")
+    monkeypatch.setattr(schedule_solving, "_solve_with_cp_sat", lambda *given: found)
+    solution = solve_schedule(schedule)
+    assert (solution.status, solution.starts, solution.bound, solution.objective) == (
+        SolveStatus.UNKNOWN,
+        {},
+        None,
+        None,
+    )
+    assert "'a'" in solution.note
+
+
+@pytest.mark.parametrize("goal", ScheduleGoal)
+def test_what_cp_sat_has_found_at_its_limit_is_kept(goal: ScheduleGoal, monkeypatch: pytest.MonkeyPatch) -> None:
+    cp_model = pytest.importorskip("ortools.sat.python.cp_model")
+    solvers: list[SimpleNamespace] = []
+    statuses = [cp_model.FEASIBLE, cp_model.OPTIMAL, cp_model.UNKNOWN, cp_model.OPTIMAL]
+
+    def make() -> SimpleNamespace:
+        solver = SimpleNamespace(
+            parameters=SimpleNamespace(), solve=lambda model: statuses[len(solvers) - 1], best_objective_bound=3000.0,
+            response_proto=SimpleNamespace(solution=[2, 5, 0, 0, 0, 0]),
+        )  # fmt: skip
+        solvers.append(solver)
+        return solver
+
+    monkeypatch.setattr(cp_model, "CpSolver", make)
+    schedule = SchedulingModel((Interval("a", 3, due=1), Interval("b", 4, due=2)), goal=goal)
+    bound = 3000.0 if goal is ScheduleGoal.MAKESPAN else 3.0
+    options = SolverOptions(seconds=7.5, threads=3, gap=0.25, seed=5)
+    for limit, starts in (("time", {"a": 2, "b": 5}), ("", {"a": 2, "b": 5}), ("time", {})):
+        solution = solve_schedule(schedule, options)
+        assert (solution.limit, solution.starts, solution.bound) == (limit, starts, bound)
+        assert solution.solver.startswith("CP-SAT")
+        assert (solution.status is SolveStatus.UNKNOWN) == (not starts)
+        assert solution.note or starts
+    assert vars(solvers[0].parameters) == {
+        "num_workers": 3, "random_seed": 5, "relative_gap_limit": 0.25, "max_time_in_seconds": 7.5
+    }  # fmt: skip
+    solve_schedule(schedule)
+    assert "max_time_in_seconds" not in vars(solvers[-1].parameters)
+
+
+@pytest.mark.parametrize(
+    ("status", "objective", "bound", "expected"),
+    [
+        (SolveStatus.OPTIMAL, 5.0, None, 5.0), (SolveStatus.FEASIBLE, 7.0, 4.5, 4.5), (SolveStatus.FEASIBLE, 7.0, -math.inf, None),
+        (SolveStatus.FEASIBLE, 7.0, None, None),
+    ],
+)  # fmt: skip
+def test_a_back_end_bounds_a_schedule(
+    status: SolveStatus, objective: float, bound: float | None, expected: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    solved = SimpleNamespace(
+        status=status,
+        values=[0.2, 2.0],
+        objective=objective,
+        bound=bound,
+        limit=Limit.TIME,
+        solver="test 1",
+        note="slow",
+    )
+    monkeypatch.setattr(schedule_solving, "solve_arrays", lambda *given: solved)
+    schedule = SchedulingModel((Interval("a", 2), Interval("b", 3)))
+    solution = solve_schedule(schedule, solver="highs")
+    assert (solution.starts, solution.objective, solution.bound) == ({"a": 0, "b": 2}, 5.0, expected)
+    assert (solution.limit, solution.solver) == ("time", "test 1")
+
+
+def test_figures_of_schedules_have_their_limits() -> None:
+    for fine in (
+        {"duration": MAX_TIME},
+        {"duration": 0, "deadline": 0, "due": MAX_TIME},
+        {"duration": 1, "weight": 999999.999},
+    ):
+        Interval("a", **fine)
+    for wrong in (
+        {"duration": MAX_TIME + 1}, {"duration": 1, "release": -1}, {"duration": 1, "deadline": -1}, {"duration": 1, "due": MAX_TIME + 1},
+        {"duration": 1, "weight": 1e6}, {"duration": 1, "weight": -1.0}, {"duration": 1, "weight": 0.0005},
+    ):  # fmt: skip
+        with pytest.raises(ModellingError):
+            Interval("a", **wrong)
+    Cumulative("r", 0, {"a": 0})
+    for capacity, demands in ((-1, {"a": 0}), (1, {"a": -1, "b": 1})):
+        with pytest.raises(ModellingError):
+            Cumulative("r", capacity, demands)
 
 
 def test_the_check_sees_overlaps_overloads_and_early_starts() -> None:

@@ -70,9 +70,9 @@ def _containers(
 def _members(
     value: Any, key: tuple[Any, ...], position_of: PositionOf, depth: int
 ) -> Iterator[tuple[tuple[Any, ...], int]]:
-    kind = type(value).__name__
-    if value is None or isinstance(value, str | bytes | int | float | bool) or kind in ("module", "function", "type"):
+    if isinstance(value, str | bytes | int | float | None):
         return
+    kind = type(value).__name__
     position = position_of(value)
     if position is not None:
         yield key, position
@@ -83,8 +83,8 @@ def _members(
         items = value.items()
     elif isinstance(value, list | tuple):
         items = enumerate(value)
-    elif kind in ("ndarray", "HighspyArray") and str(getattr(value, "dtype", "")) == "object":
-        items = enumerate(value) if value.ndim else ()
+    elif kind in ("ndarray", "HighspyArray"):
+        items = enumerate(value) if value.ndim and str(value.dtype) == "object" else ()
     elif kind == "DataFrame" and "object" in map(str, value.dtypes):
         items = value.stack().items()
     elif _is_program_object(value):
@@ -120,14 +120,14 @@ def _take_container(
         keys[position] = (family, list(text), "container")
 
 
-def _common_prefix(names: Sequence[str], keys: Sequence[Sequence[str]]) -> str:
-    """Return the common stem of all names without the labels of their keys; empty if they have none."""
+def _common_prefix(names: Sequence[str], keys: Sequence[Sequence[str]]) -> str | None:
+    """Return the common stem of all names without the labels of their keys; None or empty if they have none."""
     stems = {_stem(name, key) for name, key in zip(names, keys, strict=True)}
-    return stems.pop() if len(stems) == 1 else ""
+    return stems.pop() if len(stems) == 1 else None
 
 
-def _stem(name: str, key: Sequence[str]) -> str:
-    """Return a name without the labels at its end, which are joined in a usual way; empty for another end."""
+def _stem(name: str, key: Sequence[str]) -> str | None:
+    """Return a name without the labels at its end, which are joined in a usual way; None for another end."""
     bracketed = BRACKETED.match(name)
     if bracketed and _same_labels(bracketed["labels"], key):
         return bracketed["family"].strip()
@@ -136,7 +136,7 @@ def _stem(name: str, key: Sequence[str]) -> str:
     for ending in _endings(key):
         if cleaned.endswith(CLEANED_BY_PULP.sub("_", ending)):
             return name[: len(name) - len(ending)].rstrip("_ ,.-:|/[({<")
-    return ""
+    return None
 
 
 def _endings(key: Sequence[str]) -> Iterator[str]:

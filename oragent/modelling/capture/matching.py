@@ -69,13 +69,12 @@ class Matcher:
 
     def match(self) -> list[MatchedFigures]:
         """Return all figures that equal the cells of exactly one table."""
-        linked = {target: np.zeros(len(part), dtype=bool) for target, part in self._parts.items()}
-        for name, place in zip(self._read.links.targets, self._read.links.places, strict=True):
-            if 0 <= place < len(linked[name]):
-                linked[name][place] = True
+        linked: dict[str, set[int]] = {target: set() for target in self._parts}
+        for name, place in zip(self._read.links.targets, self._read.links.places.tolist(), strict=True):
+            linked[name].add(place)
         found = []
         for target in self._targets():
-            if len(target.places) and not linked[target.name][target.places].any():
+            if linked[target.name].isdisjoint(target.places.tolist()):
                 matches = list(self._compare(target))
                 if matches and self._are_same(matches):
                     found.append(matches[0])
@@ -83,13 +82,14 @@ class Matcher:
 
     def _find_sets(self, number: int) -> tuple[str, ...] | None:
         table = self._read.tables[number]
-        if not table.keys or len({len(key) for key in table.keys}) > 1 or len(set(table.keys)) < len(table.keys):
+        widths = {len(key) for key in table.keys}
+        if len(widths) != 1 or len(set(table.keys)) < len(table.keys):
             return None
-        if not table.keys[0]:
+        if widths == {0}:
             return ()
         used = self._pool.used
         given = table.sets
-        if len(given) == len(table.keys[0]) and all(name in used for name in given):
+        if widths == {len(given)} and all(name in used for name in given):
             lookups = [used[name].position_of for name in given]
             if all(label in lookup for key in table.keys for lookup, label in zip(lookups, key, strict=True)):
                 return given
@@ -116,12 +116,10 @@ class Matcher:
         row_of = np.repeat(np.arange(len(read.rows)), np.diff(read.starts))
         row_family, row_member = _membership(self._rows, len(read.rows))
         column_family, column_member = _membership(self._variables, len(read.columns))
-        pair = row_family[row_of].astype(np.int64) * (len(self._variables) + 1) + column_family[read.indices]
-        order = np.argsort(pair, kind="stable")
-        bounds = np.flatnonzero(np.diff(pair[order])) + 1
-        for places in np.split(order, bounds):
-            if not len(places):
-                continue
+        families = np.stack([row_family[row_of], column_family[read.indices]])
+        order = np.lexsort(families)
+        bounds = np.flatnonzero(np.diff(families[:, order]).any(axis=0)) + 1
+        for places in np.split(order, bounds) if len(order) else ():
             rows = self._rows[row_family[row_of[places[0]]]]
             columns = self._variables[column_family[read.indices[places[0]]]]
             row_keys = rows.keys[row_member[row_of[places]]]
@@ -144,10 +142,10 @@ class Matcher:
             if cells is None:
                 continue
             values = self._read.tables[number].values[cells]
-            for factor in (1.0, -1.0):
-                if np.allclose(target.values, factor * values, rtol=SAME, atol=0.0):
-                    yield MatchedFigures(target.name, number, target.places, cells, factor)
-                    break
+            signs = (sign for sign in (1.0, -1.0) if np.allclose(target.values, sign * values, rtol=SAME, atol=0.0))
+            factor = next(signs, None)
+            if factor is not None:
+                yield MatchedFigures(target.name, number, target.places, cells, factor)
 
     def _look_up(self, number: int, sets: tuple[str, ...], target: _Target) -> NDArray[np.int64] | None:
         """Return the ``(k,)`` cells of a table for the keys of the figures, or None if a cell is missing."""
@@ -156,10 +154,10 @@ class Matcher:
             self._places[number] = {key: place for place, key in enumerate(map(tuple, keys.tolist()))}
         places = self._places[number]
         chosen = list(target.keys) if sets == target.sets else [target.keys[target.sets.index(name)] for name in sets]
-        cells = [places.get(key, -1) for key in zip(*(part.tolist() for part in chosen), strict=True)]
-        if min(cells, default=-1) < 0:
+        looked_up = list(zip(*(part.tolist() for part in chosen), strict=True))
+        if not places.keys() >= set(looked_up):
             return None
-        return np.array(cells, dtype=np.int64)
+        return np.array([places[key] for key in looked_up])
 
     def _are_same(self, matches: Sequence[MatchedFigures]) -> bool:
         """Return True if there is one match, or if all matches are copies of one table."""

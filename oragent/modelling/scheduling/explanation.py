@@ -98,12 +98,12 @@ def _explain_bounds(schedule: SchedulingModel) -> Iterator[str]:
 def _explain_lateness(schedule: SchedulingModel, starts: Mapping[str, int]) -> Iterator[str]:
     ends = schedule.ends(starts)
     late = [
-        (interval.weight * (ends[interval.name] - interval.due), interval, ends[interval.name])
+        (interval.weight * (ends[interval.name] - interval.due), interval.name, ends[interval.name] - interval.due)
         for interval in schedule.intervals
         if interval.due is not None and ends[interval.name] > interval.due and interval.weight
     ]
-    for cost, interval, end in sorted(late, key=lambda entry: -entry[0]):
-        yield f"{quoted(interval.name)} ends at {end}, {end - (interval.due or 0)} late: {rounded(cost)}."
+    for cost, name, delay in sorted(late, key=lambda entry: -entry[0]):
+        yield f"{quoted(name)} ends at {ends[name]}, {delay} late: {rounded(cost)}."
     if not late:
         yield "No interval is late."
 

@@ -61,7 +61,7 @@ def job_shop_from_text(text: str, name: str = "") -> SchedulingModel:
     used: dict[int, list[str]] = {machine: [] for machine in range(machines)}
     for job, (line, words) in enumerate(rows, 1):
         figures = _whole_numbers(line, words)
-        if len(figures) % 2 or not figures:
+        if len(figures) % 2:
             raise ModellingError(f"line {line}: {len(figures)} numbers; expected pairs of machine and duration")
         for step, (machine, duration) in enumerate(zip(figures[::2], figures[1::2], strict=True), 1):
             if machine not in used:

@@ -46,8 +46,8 @@ class Interval:
     weight: float = 1.0
 
     def __post_init__(self) -> None:
-        times = (self.duration, self.release, self.deadline or 0, self.due or 0)
-        if any(not 0 <= value <= MAX_TIME for value in times):
+        times = (self.duration, self.release, self.deadline, self.due)
+        if any(value is not None and not 0 <= value <= MAX_TIME for value in times):
             raise ModellingError(f"interval {quoted(self.name)}: expected times from 0 to {MAX_TIME:,}")
         if not 0 <= self.weight < 1e6 or round(self.weight * WEIGHT_SCALE) != self.weight * WEIGHT_SCALE:
             raise ModellingError(f"interval {quoted(self.name)}: expected a weight from 0 to 1e6 with three decimals")

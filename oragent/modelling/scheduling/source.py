@@ -61,7 +61,7 @@ def schedule_source(schedule: SchedulingModel) -> str:
         "precedences": [(pair.before, pair.after, pair.delay) for pair in schedule.precedences],
         "horizon": schedule.horizon,
     }
-    shown = {name: pformat(part, width=100, sort_dicts=False) for name, part in parts.items()}
+    shown = {name: pformat(part, sort_dicts=False) for name, part in parts.items()}
     is_makespan = schedule.goal is ScheduleGoal.MAKESPAN
     scale = f"SCALE = {1 if is_makespan else WEIGHT_SCALE}\n"
     return HEAD.format(**shown) + scale + (MAKESPAN if is_makespan else TARDINESS) + END
