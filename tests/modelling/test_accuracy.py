@@ -164,6 +164,12 @@ def test_an_integer_optimum_is_exact_where_objectives_are_apart() -> None:
     assert not is_proven_exactly(replace(base, features=ModelFeatures(soft_rows=(SoftRow(0),))), point, None, 1.5)
 
 
+@pytest.mark.parametrize(("size", "is_exact"), [(1e3, True), (4e8, True), (6e8, False)])
+def test_large_integer_objectives_are_exact_up_to_the_digits_of_a_bound(size: float, is_exact: bool) -> None:
+    base = replace(arrays(1, size, [1.0], [True]), cost=np.ones(1), high=np.array([1e12]))
+    assert is_proven_exactly(base, np.array([size]), None, size) is is_exact
+
+
 @pytest.mark.parametrize("step", [1e-7, 1e-6, 1e-3])
 def test_differences_below_the_tolerance_of_the_solver_are_not_proven(step: float) -> None:
     # The solver stops at points that are worse by less than 1e-6, and its bound is their objective then.

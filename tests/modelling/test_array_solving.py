@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oragent._base.errors import ModellingError
-from oragent.modelling.data.arrays import Arrays, Sparse
+from oragent.modelling.data.arrays import FEASIBLE, Arrays, Sparse
 from oragent.modelling.data.features import FurtherObjective, ModelFeatures, QuadraticTerm, SemiContinuous
 from oragent.modelling.data.model_values import Sense
 from oragent.modelling.solving.array_solving import (
@@ -435,3 +435,19 @@ def test_kinds_of_variables_need_abilities(integer: list[bool], abilities: set[A
     else:
         with pytest.raises(ModellingError):
             check_abilities(model(integer=np.array(integer)), solver)
+
+
+def test_a_violation_of_exactly_the_tolerance_is_allowed() -> None:
+    """Points whose first value is below a limit of 0 by the tolerance, and by a little more."""
+    for below, is_feasible in ((FEASIBLE, True), (FEASIBLE * 1.001, False)):
+        arrays = model(integer=[False, False], low=np.full(2, -5.0), matrix=Sparse.from_dense(np.array([[1.0, 0.0]])))
+        arrays = replace(arrays, row_low=np.zeros(1))
+        point = [-below, 2.0]
+        assert (solve_arrays(arrays, solver=Scripted(claim(point))).status == "feasible") is is_feasible
+        whole = replace(arrays, integer=np.array([False, True]))
+        rounded = _rounded_if_feasible(whole, np.array([-below, 2.25]))
+        better = polish(whole, np.array([0.0, 3.0]), np.array(point))
+        assert (rounded.tolist()[1], better.tolist()[1]) == ((2, 2) if is_feasible else (2.25, 3))
+        endless = replace(arrays, cost=np.array([0.0, -1.0]), high=np.full(2, INF))
+        ended = solve_arrays(endless, solver=Scripted(claim(status=SolverStatus.UNBOUNDED), claim(point)))
+        assert (ended.status == "unbounded") is is_feasible

@@ -262,3 +262,27 @@ def test_columns_and_rows_are_numbered_in_the_order_of_their_making() -> None:
     assert builder.add_variables("y", []).tolist() == [2]
     assert builder.add_rows("r", ["s"], "<=", rows=[0, 1], columns=[0, 1], rhs=1.0).tolist() == [0, 1]
     assert builder.add_rows("t", [], "<=", columns=[2], rhs=1.0).tolist() == [2]
+
+
+def test_sets_of_time_are_ordered_unless_it_is_said_otherwise() -> None:
+    builder = IndexedModelBuilder()
+    builder.add_set("day", ["Mon", "Tue"], is_time=True)
+    builder.add_set("place", ["Mon", "Tue"])
+    builder.add_set("week", ["wk1", "wk2"], is_time=True, is_ordered=False)
+    builder.add_set("stage", ["first", "last"], is_ordered=True)
+    builder.add_set("number", ["1", "2"])
+    builder.add_variables("x")
+    assert [(each.is_ordered, each.is_time) for each in builder.build().sets] == [
+        (True, True), (False, False), (False, True), (True, False), (True, False),
+    ]  # fmt: skip
+
+
+def test_data_by_key_are_0_for_other_keys() -> None:
+    builder = begin()
+    builder.add_parameter("some", ["town"], {("b",): 2.0}, keys=[("a",), ("b",)])
+    builder.add_variables("x", ["town"], low=builder.cells("some"), high=2 * builder.cells("first") + 1)
+    model = builder.build()
+    assert model.low.evaluate(model.cells).tolist() == [0.0, 2.0]
+    assert model.high.evaluate(model.cells).tolist() == [19.0, 19.0]
+    with pytest.raises(ModellingError):
+        builder.add_rows("r", columns=[0], values={(): 2.0})

@@ -15,11 +15,14 @@ from oragent.modelling.data.features import (
     Absolute,
     BinaryProduct,
     Extreme,
+    FurtherObjective,
     Indicator,
     ModelFeatures,
     OrderedSet,
     PiecewiseLinear,
+    QuadraticTerm,
     SemiContinuous,
+    SoftRow,
 )
 from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.model_records import Objective, Row, Variable
@@ -31,6 +34,7 @@ from oragent.modelling.operations.explanation import explain
 from oragent.modelling.solving import infeasibility
 from oragent.modelling.solving.back_ends.highs import HighsSolver
 from oragent.modelling.solving.back_ends.protocol import SolverOptions, SolverResult, SolverStatus
+from oragent.modelling.solving.highs import infeasibility_ray
 from oragent.modelling.solving.infeasibility import (
     Side,
     find_certificate,
@@ -39,6 +43,7 @@ from oragent.modelling.solving.infeasibility import (
     linear_conflict,
     linear_relaxation,
     part_names,
+    without_goals,
 )
 from oragent.modelling.solving.model_solving import solve
 from tests.modelling.models import models, pharmacy, steel
@@ -417,6 +422,14 @@ def test_a_check_without_an_answer_leaves_a_conflict_that_may_be_reducible(monke
 def test_a_certificate_is_a_sum_of_rows_that_no_point_reaches(milp: IndexedModel) -> None:
     arrays = linear_relaxation(milp.to_staged_arrays())
     found = find_certificate(arrays)
+    with pytest.MonkeyPatch.context() as patch:
+        # A solver may give the multipliers with the opposite sign.
+        ray = infeasibility_ray(arrays)
+        patch.setattr(infeasibility, "infeasibility_ray", lambda *_: None if ray is None else -ray)
+        again = find_certificate(arrays)
+    assert (again is None) == (found is None)
+    if again is not None:
+        assert [*again[0], *again[1], again[2]] == [*found[0], *found[1], found[2]]
     linear = linear_conflict(arrays)
     assert (found is None) == (linear is None)
     if found is None:
@@ -485,3 +498,41 @@ def test_the_rank_of_a_certificate_is_computed_up_to_a_size(monkeypatch: pytest.
     for most, is_known in ((4, True), (3, False)):
         monkeypatch.setattr(infeasibility, "MAX_RANK_SIZE", most)
         assert linear_conflict(arrays).irreducible is is_known
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize(
+    ("limit", "gap", "is_broken"),
+    [(0.0, 0.9e-6, False), (0.0, 1.1e-6, True), (1e3, 0.9e-3, False), (1e3, 1.1e-3, True)],
+)
+def test_rows_may_be_broken_by_the_tolerance(sign: int, limit: float, gap: float, is_broken: bool) -> None:
+    relation = Relation.AT_LEAST if sign > 0 else Relation.AT_MOST
+    fixed = Variable("x", sign * limit, sign * limit)
+    row = Row("r", {"x": 1}, relation, sign * (limit + gap))
+    found = nearest(IndexedModel.from_records([fixed], [row], Objective(), Sense.MINIMIZE))
+    assert found.needed == ({"r": sign * limit} if is_broken else {})
+    assert found.total == pytest.approx(gap if is_broken else 0.0)
+
+
+def test_a_model_without_goals_has_all_other_parts() -> None:
+    variables = [Variable("x", 0, 5), Variable("b", 0, 1, VariableKind.INTEGER)]
+    rows = [Row(name, {"x": 1}, Relation.AT_LEAST, 2) for name in ("soft", "hard")]
+    kept = ModelFeatures(indicators=(Indicator("i", "b", True, {"x": 1.0}, Relation.AT_MOST, 1.0),))
+    features = replace(
+        kept, goals=(FurtherObjective("g", {"x": 1.0}),), soft_rows=(SoftRow("soft", below=3.0),),
+        quadratic=(QuadraticTerm("x", "x", 1.0),),
+    )  # fmt: skip
+    milp = IndexedModel.from_records(variables, rows, Objective({"x": 1}, 4.0), Sense.MAXIMIZE, features=features)
+    hard = without_goals(milp.to_staged_arrays())
+    assert hard.features == kept.rekey(milp.flat_variable_names.index, milp.flat_row_names.index)
+    assert (hard.cost.tolist(), hard.constant, hard.row_low.tolist()) == ([0, 0], 0, [-np.inf, 2])
+
+
+def test_the_parts_of_a_certificate_are_checked_one_by_one_up_to_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    variables = [Variable(name, 0, 10, VariableKind.INTEGER) for name in "xy"]
+    rows = [Row("a", {"x": 1, "y": 1}, Relation.AT_LEAST, 3), Row("b", {"x": 1, "y": 1}, Relation.AT_MOST, 1)]
+    arrays = IndexedModel.from_records(variables, rows, Objective(), Sense.MINIMIZE).to_staged_arrays()
+    for most, is_known in ((2, True), (1, False)):
+        monkeypatch.setattr(infeasibility, "MAX_CHECKED", most)
+        found = find_conflict(arrays)
+        assert (found.places(ROW), found.irreducible) == ([0, 1], is_known)

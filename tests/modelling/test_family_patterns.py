@@ -129,6 +129,14 @@ def test_names_with_many_splits_are_read_at_once() -> None:
     assert keys_of(model, "x") == [("a", "b", "c", "d", "e")]
 
 
+@pytest.mark.parametrize(("most", "count"), [(5, 2), (4, 1)])
+def test_labels_are_tried_up_to_a_number_of_characters(most: int, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("oragent.modelling.data.names.MAX_CHARACTERS", most)
+    model = model_of(["x a bc", "x d e"], [], variables=["x {town} {week}"])
+    assert keys_of(model, "x") == [("a", "bc"), ("d", "e")][:count]
+    assert len(model.variables) == 3 - count
+
+
 @pytest.mark.parametrize(
     ("model", "file", "is_read"),
     [

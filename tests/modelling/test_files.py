@@ -182,3 +182,9 @@ def test_a_file_may_have_the_largest_size(tmp_path: Path, monkeypatch: pytest.Mo
             else:
                 with pytest.raises(ModellingError):
                     model_files.read_bytes(path, "a model")
+
+
+def test_a_packed_file_has_no_time_so_that_equal_models_have_equal_files(tmp_path: Path) -> None:
+    write(steel(), tmp_path / "model.lp.gz")
+    # Bytes 4 to 7 are the time of the file (RFC 1952).
+    assert (tmp_path / "model.lp.gz").read_bytes()[4:8] == bytes(4)

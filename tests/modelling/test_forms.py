@@ -16,6 +16,7 @@ from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.model_records import Objective, Row, Variable
 from oragent.modelling.data.model_values import Relation, Sense, VariableKind
 from oragent.modelling.files.model_json import from_json, model_dict, model_from_dict, to_json
+from oragent.modelling.files.safe_names import SafeNaming
 from oragent.modelling.files.solution_json import solution_dict
 from oragent.modelling.files.text_forms import from_text, to_text
 from oragent.modelling.solving.model_solving import solve
@@ -321,3 +322,16 @@ def test_the_dict_of_a_problem_has_its_bounds_kinds_names_and_terms() -> None:
         model = from_pulp_dict(changed)
         assert [variable.name for variable in model.variable_records] == names
         assert dict(model.objective_record.terms) == {"__dummy": 2}
+
+
+def test_substitutes_of_names_are_numbered_and_free() -> None:
+    names = ["a b", "x2", "end", "e1", "fine", "X3", "c,d"]
+    model = IndexedModel.from_records(
+        [Variable(name) for name in names],
+        [Row(name, {}, Relation.AT_MOST, 1.0) for name in ("my row", "R1", "bin")],
+        Objective(name="all of it"),
+        Sense.MINIMIZE,
+    )
+    naming = SafeNaming.for_model(model)
+    assert naming.variables == {"a b": "x1", "end": "x4", "e1": "x5", "c,d": "x6"}
+    assert naming.rows == {"my row": "r2", "bin": "r3", "all of it": "r4"}

@@ -130,6 +130,11 @@ def test_a_point_that_the_solver_itself_doubts_is_computed_without_presolve(monk
     stopped = watch(monkeypatch, Spy(point=1, status=STATUS.kTimeLimit))
     result = run_highs(arrays(), SolverOptions())
     assert (stopped.options[1:], result.status, result.limit) == ([{}], SolverStatus.STOPPED, Limit.TIME)
+    assert result.values is None
+    watch(monkeypatch, Spy(status=STATUS.kInfeasible))
+    assert run_highs(arrays(), SolverOptions()).values is None
+    watch(monkeypatch, Spy(status=STATUS.kTimeLimit))
+    assert run_highs(arrays(), SolverOptions()).values is not None
 
 
 def test_a_start_is_given_and_a_worse_answer_is_computed_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -204,3 +209,23 @@ def test_quadratic_terms_are_half_of_the_product_with_their_matrix(drawn: list, 
             assert row >= column
             total += (0.5 if row == column else 1.0) * value * point[row] * point[column]
     assert total == pytest.approx(sum(value * point[first] * point[second] for first, second, value in drawn))
+
+
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_only_linear_programmes_with_an_optimum_have_duals(is_whole: bool) -> None:
+    part = arrays(integer=np.full(2, is_whole))
+    assert (run_highs(part).row_duals is None) is is_whole
+    impossible = arrays(integer=np.full(2, is_whole), row_low=np.array([7.0]), row_high=np.array([8.0]))
+    result = run_highs(impossible)
+    assert (result.status, result.values, result.row_duals) == (SolverStatus.INFEASIBLE, None, None)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_a_solve_has_its_number_of_threads(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    spy = watch(monkeypatch, Spy())
+    run_highs(arrays(), SolverOptions(threads=threads))
+    expected = {"threads": threads, "parallel": "on"} if threads > 1 else {}
+    assert {name: value for name, value in spy.options[0].items() if name in ("threads", "parallel")} == expected
+    # Later solves have one thread again.
+    monkeypatch.undo()
+    assert run_highs(arrays(), SolverOptions()).status is SolverStatus.OPTIMAL

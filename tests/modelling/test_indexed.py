@@ -50,6 +50,9 @@ def test_json_of_version_2_keeps_everything(tmp_path) -> None:
     assert same_arrays(model, again)
     assert again.sets == model.sets
     assert to_json(again) == to_json(model)
+    # Keys of a product are not written.
+    assert not any("keys" in family for family in json.loads(to_json(model))["variables"])
+    assert "Größe" in to_json(replace(model, name="Größe"))
     path = tmp_path / "model.json"
     write(model, path)
     assert solve(read(path)).objective == pytest.approx(solve(model).objective)

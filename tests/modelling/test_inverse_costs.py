@@ -157,3 +157,17 @@ def test_the_tangent_of_a_convex_objective_gives_the_least_change(
     whole = milp.with_records(variables=tuple(replace(one, kind=VariableKind.INTEGER) for one in milp.variable_records))
     with pytest.raises(ModellingError):
         inverse(whole, dict(zip("xy", (1.0, 1.0), strict=True)))
+
+
+@pytest.mark.parametrize("sense", Sense)
+@pytest.mark.parametrize("as_row", [True, False])
+@pytest.mark.parametrize(
+    ("limit", "room", "is_tight"), [(0.5, 0.9e-6, True), (0.5, 1.1e-6, False), (1e6, 0.9, True), (1e6, 1.1, False)]
+)
+def test_a_point_is_at_a_limit_within_the_tolerance(
+    sense: Sense, as_row: bool, limit: float, room: float, is_tight: bool
+) -> None:
+    rows = [Row("r", {"x": 1}, Relation.AT_MOST, limit)] if as_row else []
+    x = Variable("x", 0, np.inf if as_row else limit)
+    milp = IndexedModel.from_records([x], rows, Objective({"x": -3 * sense.sign}), sense)
+    assert inverse(milp, {"x": limit - room}).change == pytest.approx(0 if is_tight else 3)

@@ -147,6 +147,7 @@ def test_products_and_extremes_and_curves_have_their_rows() -> None:
         assert rows[0] == ({2: 1, 1: -1}, *side)
         assert rows[1] == ({2: 1}, *(3 if end == 0 else end for end in side))
         assert rows[2] == ({3: 1, 4: 1}, 1, 1)
+        assert (form.rows, form.columns) == (("e bound 1", "e bound 2", "e one"), ("e is 1", "e is 2"))
         parts = [(dict(part.terms), part.relation, part.rhs, part.binary) for part in form.arrays.features.indicators]
         reach = LESS if largest else MORE
         assert parts == [({2: 1, 1: -1}, reach, 0.0, 3), ({2: 1}, reach, 3.0, 4)]
@@ -155,6 +156,7 @@ def test_products_and_extremes_and_curves_have_their_rows() -> None:
     assert added(form) == [({3: 1, 4: 1, 5: 1}, 1, 1), ({3: -1, 5: 5, 1: -1}, 0, 0), ({3: 4, 5: 2, 2: -1}, 0, 0)]
     (neighbours,) = form.arrays.features.ordered_sets
     assert (neighbours.kind, neighbours.order) == (2, (3, 4, 5))
+    assert (form.arrays.low.tolist()[3:], form.arrays.high.tolist()[3:]) == ([0] * 3, [1] * 3)
     assert not linear(Ability.ORDERED_SETS, piecewise=(replace(curve, points=curve.points[:2]),)).arrays.features
 
 

@@ -440,3 +440,21 @@ def test_a_variable_named_pwl_before_a_section_of_bounds() -> None:
         ("x", 3, True), ("y", INF, False), ("pwl", 2, True),
     ]  # fmt: skip
     assert not features_of(model)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "base", "weight", "priority"),
+    [
+        ("Priority=1", "Priority=0 Weight=4", "b", 0.25, 1), ("Priority=1 Weight=4", "Priority=0", "b", 4, 1),
+        ("Priority=1", "Weight=2", "b", 0.5, 1), ("Weight=3", "Priority=1 Weight=2", "a", 2 / 3, 1),
+        ("Priority=-1", "Weight=2", "a", 2, 1), ("Weight=2", "Weight=3", "a", 1.5, 0), ("Weight=0", "Weight=0", "a", 0, 0),
+        ("Priority=2 Weight=0", "Priority=1 Weight=0", "b", 0, 0), ("Priority=1 Weight=0", "Priority=2", "b", 0, 0),
+    ],
+)  # fmt: skip
+def test_objectives_without_a_weight_have_1_and_without_a_priority_0(
+    first: str, second: str, base: str, weight: float, priority: int
+) -> None:
+    model = read_lp(f"min multi-objectives\n a: {first}\n x\n b: {second}\n y\nst\n r: x + y >= 1\nend\n")
+    (other,) = model.named_features.goals
+    assert {model.objective_record.name, other.name} == {"a", "b"}
+    assert (model.objective_record.name, other.weight, other.priority) == (base, pytest.approx(weight), priority)

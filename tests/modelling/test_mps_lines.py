@@ -389,3 +389,18 @@ def test_blocks_of_any_size_mean_the_same(size: int, monkeypatch: pytest.MonkeyP
     for number, wrong in ((10, "x o 1 c 2"), (13, "y o 3 d 4"), (17, "z c 6"), (20, "R e 9")):
         with pytest.raises(ModellingError, match=f"^line {number}: "):
             read_mps(LONG.replace(wrong, f"{wrong} 5"))
+
+
+@pytest.mark.parametrize(
+    ("line", "column"),
+    [
+        ("UP 3 5", "3"), ("UP B 5 3", "5"), ("UP 5 3", "5"), ("FR 5", "5"), ("FR 3 5", "5"), ("FR B 3", "3"), ("FR B 3 5", "3"),
+        ("BV B 5 3", "5"),
+    ],
+)  # fmt: skip
+def test_columns_may_have_numbers_as_names(line: str, column: str) -> None:
+    columns = PARTS["columns"].replace("    x", "    3").replace("    y", "    5")
+    changed = [
+        v.name for v in read(columns=columns, more=f"BOUNDS\n {line}\n").variable_records if (v.low, v.high) != (0, INF)
+    ]
+    assert changed == [column]

@@ -90,12 +90,12 @@ def test_nothing_is_known_at_a_point_that_is_not_optimal(model: Plain, place: in
         assert (face.value_ends(column) is not None) == is_optimal
 
 
-def face_of(cost: object, low: object, high: object, point: object) -> OptimalFace:
-    """A minimisation without rows."""
+def face_of(cost: object, low: object, high: object, point: object, sense: Sense = Sense.MINIMIZE) -> OptimalFace:
+    """A model without rows."""
     cost, low, high, point = (np.array(part, dtype=float) for part in (cost, low, high, point))
     empty = Sparse.from_dense(np.zeros((0, len(cost))))
     no = np.zeros(0)
-    arrays = Arrays(Sense.MINIMIZE, cost, 0.0, low, high, np.zeros(len(cost), dtype=bool), empty, no, no)
+    arrays = Arrays(sense, cost, 0.0, low, high, np.zeros(len(cost), dtype=bool), empty, no, no)
     return OptimalFace(arrays, point, no)
 
 
@@ -128,8 +128,12 @@ def test_without_rows_a_cost_may_change_until_its_sign_does() -> None:
     face = face_of([2, -3, 0, 0], [0, 0, 1, 1], [4, 4, 1, 5], [0, 4, 1, 3])
     assert [face.cost_interval(column) for column in range(4)] == [(0, INF), (-INF, 0), (-INF, INF), (0, 0)]
     assert [part.tolist() for part in face.differing] == [[], [False] * 4]
+    assert [part.dtype for part in face.differing] == [bool, bool]
     assert [face.value_ends(column) for column in range(4)] == [(0, 0), (4, 4), (1, 1), (1, 5)]
     assert [(slope.less, slope.more) for slope in map(face.bound_slopes, range(2))] == [(2, 2), (-3, -3)]
+    most = face_of([-2, 3, 0, 0], [0, 0, 1, 1], [4, 4, 1, 5], [0, 4, 1, 3], Sense.MAXIMIZE)
+    assert [most.cost_interval(column) for column in range(4)] == [(-INF, 0), (0, INF), (-INF, INF), (0, 0)]
+    assert [(slope.less, slope.more) for slope in map(most.bound_slopes, range(2))] == [(-2, -2), (3, 3)]
 
 
 def priced(costs: object, duals: object, sign: int = 1) -> tuple[list, list]:
@@ -163,9 +167,9 @@ def test_limits_with_a_price_are_fixed_on_the_side_that_pays(sign: int, scale: f
 
 
 def test_prices_below_the_tolerance_and_noise_of_large_figures_count_as_0() -> None:
-    columns, rows = priced([1, 5e-8, 2e-7, 0, 0], [0, 0, 0, 5e-8, 2e-7])
-    assert columns == [0, INF, 0, INF, 9]
-    assert rows == [INF, INF, INF, INF, 1]
+    columns, rows = priced([1, 5e-8, 2e-7, 0, 0, 1e-7, 0], [0, 0, 0, 5e-8, 2e-7, 0, 1e-7])
+    assert columns == [0, INF, 0, INF, 9, INF, INF]
+    assert rows == [INF, INF, INF, INF, 1, INF, INF]
     # Beside large costs, prices are as small as before.
     assert priced([1e6, 2e-7], [0, 0])[0] == [0, 0]
     assert priced([1e6, 5e-8], [0, 0])[0] == [0, INF]
@@ -198,3 +202,20 @@ def test_solves_with_other_numbers_of_threads_do_not_matter() -> None:
         run_highs(arrays, SolverOptions(threads=threads))
         ends = [face.value_ends(column) for column in range(3)]
         assert ends == [pytest.approx((value, value)) for value in expected.values.values()]
+
+
+def test_without_rows_a_bound_may_move_until_the_other_one() -> None:
+    face = face_of([2, -3, 2, -3], [2, 1, -INF, 1], [5, 4, -2, INF], [2, 4, -2, 1])
+    assert [face.bound_interval(column, np.zeros(0)) for column in range(2)] == [(-INF, 5), (1, INF)]
+
+
+def test_intervals_are_those_of_the_given_duals() -> None:
+    """x is at most 4 by two rows: the duals of one row hold for less of it, and those of the other one for more."""
+    arrays = Arrays(
+        Sense.MAXIMIZE, np.array([3.0]), 0.0, np.zeros(1), np.array([9.0]), np.zeros(1, dtype=bool),
+        Sparse.from_dense(np.ones((2, 1))), np.full(2, -INF), np.full(2, 4.0),
+    )  # fmt: skip
+    face = OptimalFace(arrays, np.array([4.0]))
+    for _ in range(2):
+        assert face.rhs_interval(0, np.array([3.0, 0.0])) == pytest.approx((0, 4))
+        assert face.rhs_interval(0, np.array([0.0, 3.0])) == pytest.approx((4, INF))

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oragent._base.errors import ModellingError
-from oragent.modelling.data.features import ModelFeatures, SemiContinuous, SoftRow
+from oragent.modelling.data.features import Absolute, ModelFeatures, SemiContinuous, SoftRow
 from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.model_records import Objective, Row, Variable
 from oragent.modelling.data.model_values import Relation, Sense, VariableKind
@@ -76,3 +76,15 @@ def test_breaches_are_those_of_the_definition(
     found = breaches(milp, {"x": x, "n": n, "s": s}, tolerance)
     assert [(part.part, part.name, part.value, part.relation, part.limit) for part in found] == expected
     assert [part.violation for part in found] == [abs(part.value - part.limit) for part in found]
+
+
+@pytest.mark.parametrize(("tolerance", "is_met"), [(0.125, False), (0.25, True), (0.5, True)])
+def test_a_part_may_be_broken_by_the_tolerance(tolerance: float, is_met: bool) -> None:
+    milp = IndexedModel.from_records(
+        [Variable("x", -5, 5), Variable("y", 0, 5)], [], Objective(), Sense.MINIMIZE,
+        features=ModelFeatures(absolutes=(Absolute("size", "x", "y"),)),
+    )  # fmt: skip
+    found = [
+        (part.part, part.name, part.value, part.limit) for part in breaches(milp, {"x": -0.5, "y": 0.75}, tolerance)
+    ]
+    assert found == ([] if is_met else [("feature", "size", 0.25, 0.0)])

@@ -17,7 +17,7 @@ from oragent.modelling.data.arrays import Arrays
 from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.model_records import Objective, Row, Variable
 from oragent.modelling.data.model_values import Relation, Sense, VariableKind
-from oragent.modelling.data.solution import SolveStatus, Source, ValueRange
+from oragent.modelling.data.solution import Solution, SolveStatus, Source, ValueRange
 from oragent.modelling.solving import highs, model_solving
 from oragent.modelling.solving.array_solving import NO_OPTIMUM, solve_arrays
 from oragent.modelling.solving.back_ends import highs as highs_back_end
@@ -339,3 +339,51 @@ def test_the_figures_of_a_point_are_the_sums_of_its_values(
     assert found.sensitivity is None
     assert evaluate_point(model, {"x": 2.0}, bound) is None
     assert evaluate_point(model, {"x": 3.0, "y": 3.0}, bound).objective == 17.0
+
+
+@pytest.mark.parametrize(("below", "is_feasible"), [(1e-6, True), (1.001e-6, False)])
+def test_a_point_may_break_a_row_by_the_tolerance(below: float, is_feasible: bool) -> None:
+    row = Row("r", {"x": 1.0}, Relation.AT_LEAST, 0.0)
+    model = IndexedModel.from_records([Variable("x", -1, 1)], [row], Objective({"x": 1}), Sense.MINIMIZE)
+    assert (evaluate_point(model, {"x": -below}, None) is not None) is is_feasible
+
+
+def degenerate() -> IndexedModel:
+    """Two rows with the same limit, of which either has the price."""
+    rows = [Row(name, {"x": 1.0, "y": 1.0}, Relation.AT_MOST, 4.0) for name in ("first", "second")]
+    return IndexedModel.from_records([Variable("x"), Variable("y")], rows, Objective({"x": 3, "y": 2}), Sense.MAXIMIZE)
+
+
+@pytest.mark.parametrize(("most", "is_known"), [(4 * (2 + 2), True), (4 * (2 + 2) - 1, False)])
+def test_ranges_are_computed_up_to_a_size(most: int, is_known: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(model_solving, "MAX_RANGED", most)
+    found = solve(degenerate()).sensitivity
+    assert found.several_duals == ("first", "second")
+    assert (bool(found.cost_ranges), bool(found.bound_ranges)) == (is_known, is_known)
+
+
+@pytest.mark.parametrize(("most", "is_known"), [(4, True), (3, False)])
+def test_duals_are_compared_with_others_up_to_a_size(
+    most: int, is_known: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(model_solving, "MAX_CHECKED", most)
+    found = solve(degenerate()).sensitivity
+    assert (found.several_duals, found.several_reduced_costs) == (
+        (("first", "second"), ()) if is_known else (None, None)
+    )
+    assert sum(found.duals.values()) == pytest.approx(3)
+    assert bool(found.cost_ranges) is is_known
+
+
+@pytest.mark.parametrize(
+    ("rhs", "slack", "is_tight"),
+    [(0.5, 1e-6, True), (0.5, 1.1e-6, False), (-100.0, 0.9e-4, True), (100.0, 1.1e-4, False)],
+)
+def test_a_row_binds_within_the_tolerance(rhs: float, slack: float, is_tight: bool) -> None:
+    solution = Solution(SolveStatus.OPTIMAL, slacks={"r": slack})
+    assert solution.is_tight(Row("r", {}, Relation.AT_MOST, rhs)) is is_tight
+
+
+def test_a_solution_names_the_limit_that_ended_it() -> None:
+    assert solve(pharmacy()).limit == ""
+    assert solve(knapsack(), limit_s=0.0).limit == "time"

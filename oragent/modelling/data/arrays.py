@@ -63,11 +63,13 @@ class Sparse:
 
     def __matmul__(self, point: Vector) -> Vector:
         """Return the ``(m,)`` product with ``(n,)`` values."""
-        return np.bincount(self.row_indices, self.values * point[self.columns], self.shape[0]).astype(float, copy=False)
+        sums = np.bincount(self.row_indices, self.values * point[self.columns], self.shape[0])
+        return np.asarray(sums, dtype=float)
 
     def __rmatmul__(self, prices: Vector) -> Vector:
         """Return the ``(n,)`` product of ``(m,)`` values with the matrix."""
-        return np.bincount(self.columns, self.values * prices[self.row_indices], self.width).astype(float, copy=False)
+        sums = np.bincount(self.columns, self.values * prices[self.row_indices], self.width)
+        return np.asarray(sums, dtype=float)
 
     def __abs__(self) -> Self:
         return replace(self, values=np.abs(self.values))
@@ -78,8 +80,8 @@ class Sparse:
     def with_sorted_columns(self) -> Self:
         """Return the same matrix with the entries of each row sorted by column."""
         lines, columns = self.row_indices, self.columns
-        ascending = (lines[1:] > lines[:-1]) | (columns[1:] > columns[:-1])
-        if ascending.all():
+        is_descending = (lines[1:] == lines[:-1]) & (columns[1:] < columns[:-1])
+        if not is_descending.any():
             return self
         order = np.lexsort((columns, lines))
         return replace(self, columns=columns[order], values=self.values[order])
@@ -107,7 +109,7 @@ class Sparse:
         starts = np.concatenate([self.starts, below.starts[1:] + self.starts[-1]])
         columns = np.concatenate([self.columns, below.columns])
         values = np.concatenate([self.values, below.values])
-        return replace(self, starts=starts.astype(np.int32), columns=columns, values=values)
+        return replace(self, starts=starts, columns=columns, values=values)
 
     def stack_columns(self, *others: "Sparse") -> Self:
         """Return this matrix with the columns of others after its own. All must have the same number of rows."""
@@ -152,6 +154,14 @@ class Arrays:
     row_high: Vector
     # Nonlinear parts, by column and row. Empty for a linear model.
     features: ModelFeatures[int] = field(default_factory=ModelFeatures)
+
+    @classmethod
+    def linear_programme(
+        cls, *, cost: Vector, low: Vector, high: Vector, matrix: Sparse, row_low: Vector, row_high: Vector
+    ) -> Self:
+        """Return the minimisation of continuous variables without a constant."""
+        integer = np.zeros(len(cost), dtype=bool)
+        return cls(Sense.MINIMIZE, cost, 0.0, low, high, integer, matrix, row_low, row_high)
 
     def with_idle_row(self, columns: Sequence[int] | NDArray[np.intp]) -> Self:
         """Return the model with one more row without limits, in which the given columns have coefficient 1."""
@@ -215,11 +225,12 @@ class Arrays:
         return max(bounds, rows, float(fractions.max(initial=0.0)), parts)
 
     def _with_zeros_allowed(self, values: Vector) -> tuple[Vector, Vector]:
-        """Return bounds that allow 0 for semi-continuous variables near 0."""
+        """Return bounds that allow the values of semi-continuous variables near 0."""
         low, high = self.low.copy(), self.high.copy()
         for part in self.features.semi_continuous:
-            if abs(values[part.variable]) <= FEASIBLE:
-                low[part.variable], high[part.variable] = min(low[part.variable], 0.0), max(high[part.variable], 0.0)
+            value = values[part.variable]
+            if abs(value) <= FEASIBLE:
+                low[part.variable] = high[part.variable] = value
         return low, high
 
     def hard_limits(self) -> tuple[Vector, Vector]:

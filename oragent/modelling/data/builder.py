@@ -128,7 +128,7 @@ class IndexedModelBuilder:
             raise ModellingError(
                 f"parameter {quoted(name)}: its values must be numbers, not cells of another parameter"
             )
-        figures = self._figures(name, values, places, tuple(sets)).base
+        figures = self._figures(name, self._by_member(name, values, places, sets), len(places)).base
         positions = np.arange(self._cell_count, self._cell_count + len(places))
         self._parameters[name] = ParameterFamily(name, tuple(sets), places, positions, unit, meaning, source=source)
         self._cells.append(figures)
@@ -151,8 +151,9 @@ class IndexedModelBuilder:
         places = self._place_keys(name, sets, keys, self._variables)
         positions = np.arange(self._column_count, self._column_count + len(places))
         family = VariableFamily(name, tuple(sets), places, positions, unit, meaning, is_guessed)
-        self._low.append(self._figures(name, low, places, family.sets, is_bound=True))
-        self._high.append(self._figures(name, high, places, family.sets, is_bound=True))
+        for bounds, given in ((self._low, low), (self._high, high)):
+            by_member = self._by_member(name, given, places, sets)
+            bounds.append(self._figures(name, by_member, len(places), is_bound=True))
         whole = check_choice(VariableKind, kind, f"variables {quoted(name)}: kind") is VariableKind.INTEGER
         self._integer.append(np.full(len(places), whole))
         self._variables[name] = family
@@ -200,13 +201,13 @@ class IndexedModelBuilder:
         if len(row) != len(column):
             raise ModellingError(f"{where}: {len(row)} row numbers for {len(column)} columns; expected equal numbers")
         code = RELATION_CODES[check_choice(Relation, relation, f"{where}: relation")]
-        entries = self._figures(name, values, np.zeros((len(column), 0), dtype=np.int32), ())
+        entries = self._figures(name, values, len(column))
         row, column, entries = _sort_entries(row, column, entries, self._column_count)
         self._counts.append(np.bincount(row, minlength=len(places)).astype(np.int64))
         self._columns.append(column.astype(np.int32))
         self._entries.append(entries)
         self._relations.append(np.full(len(places), code, dtype=np.int8))
-        self._rhs.append(self._figures(name, rhs, places, family.sets))
+        self._rhs.append(self._figures(name, self._by_member(name, rhs, places, sets), len(places)))
         self._rows[name] = family
         self._row_count += len(places)
         return positions
@@ -227,7 +228,7 @@ class IndexedModelBuilder:
         """Add an objective, or terms to the one of this name. The first objective is active."""
         where = f"objective {quoted(name)}"
         column = _check_positions(columns, self._column_count, f"{where}: a term", "column")
-        figures = self._figures(name, values, np.zeros((len(column), 0), dtype=np.int32), ())
+        figures = self._figures(name, values, len(column))
         direction = check_choice(Sense, sense, f"{where}: sense")
         constant, weight = check_finite(constant, f"{where}: constant"), check_finite(weight, f"{where}: weight")
         nothing = LinkedVector.of_numbers(np.zeros(0))
@@ -349,12 +350,17 @@ class IndexedModelBuilder:
                 raise ModellingError(f"{quoted(name)}: {quoted(label)} is not a label of the set {quoted(index_set)}")
         return tuple(lookup[label] for label, lookup in zip(labels, lookups, strict=True))
 
-    def _figures(
-        self, name: str, figures: Given, places: Keys, sets: tuple[str, ...], is_bound: bool = False
-    ) -> LinkedVector:
-        count = len(places)
+    def _by_member(self, name: str, figures: Given, places: Keys, sets: Sequence[str]) -> Given:
+        """Return a mapping by key as a list by member, with 0 for other members; other figures stay as they are."""
+        if not isinstance(figures, Mapping):
+            return figures
+        lookups = [self._sets[index_set].position_of for index_set in sets]
+        by_key = {self._place_key(name, sets, key, lookups): value for key, value in figures.items()}
+        return [by_key.get(key, 0.0) for key in map(tuple, places.tolist())]
+
+    def _figures(self, name: str, figures: Given, count: int, is_bound: bool = False) -> LinkedVector:
         if isinstance(figures, LinkedFigures):
-            if len(figures) == 1 and count != 1:
+            if len(figures) == 1:
                 zeros = np.zeros(count, dtype=np.int64)
                 figures = LinkedFigures(
                     figures.parameter, figures.cells[zeros], figures.factors[zeros], figures.base[zeros]
@@ -363,25 +369,16 @@ class IndexedModelBuilder:
                 raise ModellingError(
                     f"{quoted(name)}: {len(figures)} cells for {count} figures; expected equal numbers"
                 )
-            offset = int(self._parameters[figures.parameter].positions[0]) if len(figures) else 0
             linked = np.flatnonzero(figures.cells >= 0)
-            return LinkedVector(
-                figures.base.astype(float), Links(linked, figures.cells[linked] + offset, figures.factors[linked])
-            )
-        by_member: object = figures
-        if isinstance(figures, Mapping):
-            by_key = {
-                self._place_key(name, sets, key, [self._sets[s].position_of for s in sets]): value
-                for key, value in figures.items()
-            }
-            by_member = [by_key.get(key, 0.0) for key in map(tuple, places.tolist())]
+            cells = self._parameters[figures.parameter].positions[figures.cells[linked]]
+            return LinkedVector(figures.base.astype(float), Links(linked, cells, figures.factors[linked]))
         try:
-            values = np.asarray(by_member, dtype=float)
+            values = np.asarray(figures, dtype=float)
         except (TypeError, ValueError):
             raise ModellingError(f"{quoted(name)}: a figure is not a number: expected numbers or cells") from None
         if values.ndim == 0 or values.shape == (1,):
-            values = np.full(count, float(values.reshape(-1)[0]))
-        values = values.reshape(-1)
+            values = np.full(count, values.item())
+        values = values.ravel()
         if len(values) != count:
             raise ModellingError(
                 f"{quoted(name)}: {len(values)} figures for {count} members; expected one per member, or one for all"

@@ -224,7 +224,7 @@ class IndexedModel:
         row_of = {row.name: position for position, row in enumerate(rows)}
         cost = np.zeros(len(variables))
         cost[[column_of[key] for key in objective.terms]] = list(objective.terms.values())
-        limits = np.array([row.limits for row in rows], dtype=float).reshape(-1, 2)
+        limits = np.array([row.limits for row in rows], dtype=float).reshape(len(rows), 2)
         arrays = Arrays(
             check_choice(Sense, sense, "the model: sense"),
             cost,

@@ -90,7 +90,7 @@ class LinkedVector:
 
     def select(self, chosen: Positions) -> Self:
         """Return the figures at some positions, by increasing position."""
-        new_place = np.full(len(self.base), -1, dtype=np.int64)
+        new_place = np.full(len(self.base), -1)
         new_place[chosen] = np.arange(len(chosen))
         links = self.links.keep(new_place[self.links.places] >= 0)
         return replace(self, base=self.base[chosen], links=replace(links, places=new_place[links.places]))

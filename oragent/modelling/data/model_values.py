@@ -134,7 +134,7 @@ def _to_float(value: object, what: str) -> float:
         return float(value)
     except OverflowError:
         # The whole number exceeds the range of doubles.
-        return math.copysign(INFINITY, 1 if value > 0 else -1)  # type: ignore[operator]  # whole numbers compare
+        return INFINITY if value == abs(value) else -INFINITY
 
 
 class Sense(StrEnum):

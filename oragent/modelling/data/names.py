@@ -49,8 +49,8 @@ SEPARATORS = ("_", ".", "#", ":", "@", "/", "-")
 SUFFIX = ".families.yaml"
 # Maximum size of a file of corrections, in bytes.
 MAX_FILE_BYTES = 1 << 20
-# Maximum number of labels that are tried in the names of a model; the other names are not split.
-MAX_STEPS = 5_000_000
+# Maximum number of characters of labels that are tried in the names of a model; the other names are not split.
+MAX_CHARACTERS = 50_000_000
 
 
 @dataclass
@@ -200,7 +200,7 @@ class _NameSplitter:
 
     def __init__(self) -> None:
         self._known: dict[str, set[str]] = defaultdict(set)
-        self._steps = 0
+        self._characters = 0
 
     def split(
         self, names: Mapping[int, str], patterns: Sequence[_Pattern]
@@ -227,7 +227,7 @@ class _NameSplitter:
         return result
 
     def _split_name(self, name: str, pattern: _Pattern) -> _Split | None:
-        """Return the best split of a name; None if none fits, or after too many steps."""
+        """Return the best split of a name; None if none fits, or after too many attempts."""
         first, *between, last = pattern.literals
         end = len(name) - len(last)
         if not (name.startswith(first) and name.endswith(last)):
@@ -238,11 +238,10 @@ class _NameSplitter:
             longer: dict[int, _Split] = {}
             for start, split in splits.items():
                 for stop in [end] if literal is None else _find_all(name, literal, start + 1, end):
-                    # Long labels take longer.
-                    self._steps += 1 + (stop - start) // 64
-                    if self._steps > MAX_STEPS:
-                        return None
                     if start < stop:
+                        self._characters += stop - start
+                        if self._characters > MAX_CHARACTERS:
+                            return None
                         self._keep_better(longer, split, field_name, name[start:stop], stop + len(literal or ""))
             splits = longer
         return splits.get(end)

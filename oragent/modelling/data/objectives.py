@@ -81,7 +81,7 @@ def sum_objectives(parts: Sequence[tuple[float, IndexedObjective]]) -> IndexedOb
     first = parts[0][1]
     if len(parts) == 1:
         return first
-    factors = [first.sense.sign * goal.sense.sign * weight for weight, goal in parts]
+    factors = [weight if goal.sense is first.sense else -weight for weight, goal in parts]
     base = np.zeros(len(first.cost))
     links = first.cost.links.keep(np.zeros(len(first.cost.links), dtype=bool))
     quadratic: list[QuadraticTerm[int]] = []

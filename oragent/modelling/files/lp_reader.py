@@ -111,7 +111,7 @@ class _LpReader:
         self.sloped: list[tuple[str, str, str, tuple[float, float], tuple[tuple[float, float], ...]]] = []
 
     def read(self) -> IndexedModel:
-        sections = list(self._sections())
+        sections = self._sections()
         if not sections or not sections[0][0].startswith(("max", "min")):
             raise ModellingError("not a model in LP form: expected Minimize or Maximize first")
         if sections.pop()[0] != "end":
@@ -122,8 +122,9 @@ class _LpReader:
             raise ModellingError("not a model in LP form: no variable was found in it")
         return self._build()
 
-    def _sections(self) -> Iterator[tuple[str, bool, list[tuple[int, str]]]]:
-        word, multi, lines = "", False, list[tuple[int, str]]()
+    def _sections(self) -> list[tuple[str, bool, list[tuple[int, str]]]]:
+        """Return the word of each section, whether it has several objectives, and its lines with their numbers."""
+        sections: list[tuple[str, bool, list[tuple[int, str]]]] = []
         for number, raw in enumerate(self.lines, 1):
             line = raw.partition("\\")[0]
             if not line.strip():
@@ -138,19 +139,17 @@ class _LpReader:
             inline = None if match else INLINE.match(line)
             begin = match or inline
             if begin:
-                if word:
-                    yield word, multi, lines
-                word, multi, lines = " ".join(begin["word"].lower().split()), bool(match and match["multi"]), []
+                word = " ".join(begin["word"].lower().split())
+                sections.append((word, bool(match and match["multi"]), []))
                 if word == "end":
                     break
-            elif not word:
+            elif not sections:
                 raise ModellingError(
                     f"line {number}: expected Minimize or Maximize: {quoted(line.strip())}; not a model in LP form"
                 )
             if not match:
-                lines.append((number, line[inline.end() :] if inline else line))
-        if word:
-            yield word, multi, lines
+                sections[-1][2].append((number, line[inline.end() :] if inline else line))
+        return sections
 
     def _read_section(self, word: str, multi: bool, lines: list[tuple[int, str]]) -> None:
         if word.startswith(("max", "min")):
@@ -536,7 +535,7 @@ class _LpReader:
             for name, value in terms.items()
             if value
         ]
-        places, columns, values = np.array(entries).reshape(-1, 3).T
+        places, columns, values = np.array(entries).reshape(len(entries), 3).T
         whole = self.integer | self.binary
         arrays = Arrays(
             self.sense,

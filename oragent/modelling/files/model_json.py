@@ -249,8 +249,7 @@ def _read_set(entry: object) -> IndexSet:
 
 
 def _is_product(family: Family, sizes: Sequence[int]) -> bool:
-    is_as_large = len(family) == np.prod(sizes, dtype=np.int64)
-    return bool(is_as_large) and np.array_equal(family.keys, product_keys(sizes))
+    return len(family) == math.prod(sizes) and np.array_equal(family.keys, product_keys(sizes))
 
 
 def _family_dict(model: IndexedModel, family: Family) -> dict[str, Any]:
@@ -260,7 +259,6 @@ def _family_dict(model: IndexedModel, family: Family) -> dict[str, Any]:
     is_range = np.array_equal(positions, np.arange(first, first + len(positions)))
     details = {
         "sets": list(family.sets),
-        "keys": None if _is_product(family, sizes) else family.keys.tolist(),
         "unit": family.unit,
         "meaning": family.meaning,
         "guessed": family.is_guessed,
@@ -268,6 +266,8 @@ def _family_dict(model: IndexedModel, family: Family) -> dict[str, Any]:
     return {
         "name": family.name,
         "positions": {"first": first, "count": len(positions)} if is_range else positions.tolist(),
+        # An empty list means no member, and no list means all of the product.
+        **({} if _is_product(family, sizes) else {"keys": family.keys.tolist()}),
         **{key: value for key, value in details.items() if value},
     }
 
@@ -366,7 +366,7 @@ def _whole_numbers(values: Sequence[int]) -> Positions:
 
 
 def _finite(values: Sequence[float], what: str) -> Vector:
-    array = np.array(values, dtype=float).reshape(-1)
+    array = np.array(values, dtype=float).ravel()
     if not np.isfinite(array).all():
         raise ModellingError(f"{what} has a value that is not finite")
     return array

@@ -97,12 +97,18 @@ def _rank_objectives(
     for objective in objectives:
         if not all(map(math.isfinite, objective.words.values())):
             raise ModellingError(f"objective {quoted(objective.name)}: expected finite numbers after its name")
-    weighted = [objective for objective in objectives if objective.words.get("weight", 1.0)]
-    base = min(weighted or objectives, key=lambda objective: objective.words.get("priority", 0.0))
-    lowest = base.words.get("priority", 0.0)
+
+    def weight_of(goal: FileObjective) -> float:
+        return goal.words.get("weight", 1.0)
+
+    def priority_of(goal: FileObjective) -> float:
+        return goal.words.get("priority", 0.0)
 
     def sense_of(goal: FileObjective) -> Sense:
-        return sense if math.copysign(1.0, goal.words.get("weight", 1.0)) > 0 else sense.opposite
+        return sense.opposite if np.signbit(weight_of(goal)) else sense
+
+    weighted = [goal for goal in objectives if weight_of(goal)]
+    base = min(weighted or objectives, key=priority_of)
 
     goals = tuple(
         FurtherObjective(
@@ -110,8 +116,9 @@ def _rank_objectives(
             {name: value for name, value in goal.terms.items() if value},
             sense_of(goal),
             goal.constant,
-            abs(goal.words.get("weight", 1.0) / (base.words.get("weight", 1.0) or 1.0)),
-            max(0, round(goal.words.get("priority", 0.0) - lowest)),
+            # Without any weight, that of the base is 0 too.
+            abs(weight_of(goal) and weight_of(goal) / weight_of(base)),
+            max(0, round(priority_of(goal) - priority_of(base))),
             goal.words.get("reltol", 0.0),
             goal.words.get("abstol", 0.0),
         )

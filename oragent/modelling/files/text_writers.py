@@ -75,8 +75,8 @@ def write_mps(model: IndexedModel) -> str:
     for name, part in quadratic.items():
         lines.append(f"QCMATRIX   {name}")
         for term in part.quadratic:
-            pairs = {(term.first, term.second), (term.second, term.first)}
-            lines += [f"    {one}  {other}  {_number(term.value / len(pairs))}" for one, other in sorted(pairs)]
+            pairs = dict.fromkeys([(term.first, term.second), (term.second, term.first)])
+            lines += [f"    {one}  {other}  {_number(term.value / len(pairs))}" for one, other in pairs]
     if indicators:
         lines.append("INDICATORS")
     lines += [f" IF {name}  {part.binary}  {int(part.active)}" for name, part in indicators.items()]

@@ -370,7 +370,7 @@ def dual_bound(arrays: Arrays, row_duals: Vector) -> float:
     its dual counts as 0 within the solver's tolerance.
     """
     sign = arrays.sense.sign
-    tolerated = DUAL_FEASIBLE * max(1.0, float(np.abs(arrays.cost).max(initial=0.0)))
+    tolerated = DUAL_FEASIBLE * max(1.0, float(np.abs(arrays.cost).max()))
     duals, reduced = (sign * part for part in clean_duals(arrays, row_duals))
     total = sign * arrays.constant
     for price, low, high in ((duals, arrays.row_low, arrays.row_high), (reduced, arrays.low, arrays.high)):
@@ -385,8 +385,8 @@ def clean_duals(arrays: Arrays, row_duals: Vector) -> tuple[Vector, Vector]:
     size = np.abs(arrays.cost) + np.abs(row_duals) @ abs(arrays.matrix)
     reduced = arrays.cost - row_duals @ arrays.matrix
     reduced[np.abs(reduced) <= NOISE * np.maximum(size, 1e-3)] = 0.0
-    scale = float(np.abs(arrays.cost).max(initial=0.0))
-    return np.where(np.abs(row_duals) <= NOISE * min(scale, 1.0), 0.0, row_duals) + 0.0, reduced + 0.0
+    scale = float(np.abs(arrays.cost).max())
+    return np.where(np.abs(row_duals) <= NOISE * min(scale, 1.0), 0.0, row_duals), reduced
 
 
 def ray_of(arrays: Arrays) -> Vector | None:

@@ -7,7 +7,6 @@ import numpy as np
 
 from oragent._base.errors import ModellingError
 from oragent.modelling.data.arrays import FEASIBLE, Arrays, Sparse, Vector
-from oragent.modelling.data.model_values import Sense
 from oragent.modelling.solving.array_solving import NO_OPTIMUM, check_abilities, gradient_arrays, ray_of
 from oragent.modelling.solving.back_ends.protocol import Solver, SolverOptions, SolverStatus
 from oragent.modelling.solving.back_ends.registry import DEFAULT, find_solver
@@ -75,12 +74,14 @@ def _least_steps(matrix: Sparse, free: tuple[Vector, Vector], row_low: Vector, r
 
     The columns before them have no cost and are ``free`` between their bounds.
     """
-    free_count, width = len(free[0]), matrix.width
-    count = (width - free_count) // 2
+    free_count = len(free[0])
+    count = (matrix.width - free_count) // 2
     low = np.concatenate([free[0], np.zeros(2 * count)])
     high = np.concatenate([free[1], np.full(2 * count, np.inf)])
-    cost, integer = np.where(np.arange(width) < free_count, 0.0, 1.0), np.zeros(width, dtype=bool)
-    solved = run_highs(Arrays(Sense.MINIMIZE, cost, 0.0, low, high, integer, matrix, row_low, row_high))
+    cost = np.concatenate([np.zeros(free_count), np.ones(2 * count)])
+    solved = run_highs(
+        Arrays.linear_programme(cost=cost, low=low, high=high, matrix=matrix, row_low=row_low, row_high=row_high)
+    )
     if solved.values is None or solved.status is not SolverStatus.OPTIMAL:
         return None
     return solved.values[free_count : free_count + count] - solved.values[free_count + count :]

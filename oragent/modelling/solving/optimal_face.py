@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oragent.modelling.data.arrays import Arrays, Vector
-from oragent.modelling.data.model_values import Sense
 from oragent.modelling.data.tolerances import scales_of
 from oragent.modelling.solving.array_solving import NOISE
 from oragent.modelling.solving.highs import as_highs_model, quiet_engine, run_engine
@@ -67,8 +66,9 @@ class OptimalFace:
         self._row_at_low, self._row_at_high = _at_limits(activities, arrays.row_low, arrays.row_high)
         self._duals = duals
         self._row_slopes: dict[int, Slopes | None] = {}
-        # The last duals with their optimal points.
-        self._last: tuple[Vector, _OptimalPoints] | None = None
+        # The last duals, and their optimal points.
+        self._last_duals: Vector | None = None
+        self._last_points: _OptimalPoints | None = None
 
     @property
     def is_nondegenerate(self) -> bool:
@@ -97,13 +97,10 @@ class OptimalFace:
     def _dual_arrays(self) -> Arrays:
         """The linear programme whose points are the duals of the minimisation."""
         arrays, count = self.arrays, len(self.arrays.row_low)
-        return Arrays(
-            sense=Sense.MINIMIZE,
+        return Arrays.linear_programme(
             cost=np.zeros(count),
-            constant=0.0,
             low=np.where(self._row_at_high, -np.inf, 0.0),
             high=np.where(self._row_at_low, np.inf, 0.0),
-            integer=np.zeros(count, dtype=bool),
             matrix=arrays.matrix.transpose(),
             row_low=np.where(self.at_low, -np.inf, self._cost),
             row_high=np.where(self.at_high, np.inf, self._cost),
@@ -173,9 +170,9 @@ class OptimalFace:
         return self._optimal_points(self.duals).value_ends(column)
 
     def _optimal_points(self, duals: Vector) -> "_OptimalPoints":
-        if self._last is None or not np.array_equal(self._last[0], duals):
-            self._last = duals, _OptimalPoints(optimal_points(self.arrays, duals))
-        return self._last[1]
+        if self._last_points is None or self._last_duals is not duals:
+            self._last_duals, self._last_points = duals, _OptimalPoints(optimal_points(self.arrays, duals))
+        return self._last_points
 
     def rhs_interval(self, row: int, duals: Vector) -> tuple[float, float] | None:
         """Return the right-hand sides of a row for which some duals stay optimal; None if unknown."""
@@ -209,7 +206,7 @@ def optimal_points(arrays: Arrays, duals: Vector) -> Arrays:
     sign = arrays.sense.sign
     size = np.abs(arrays.cost) + np.abs(duals) @ abs(arrays.matrix)
     reduced = sign * (arrays.cost - duals @ arrays.matrix)
-    least = PRICED * min(1.0, float(np.abs(arrays.cost).max(initial=0.0)))
+    least = PRICED * min(1.0, float(np.abs(arrays.cost).max()))
     reduced[np.abs(reduced) <= np.maximum(least, NOISE * size)] = 0.0
     priced = np.where(np.abs(duals) <= least, 0.0, sign * duals)
     return replace(
@@ -239,13 +236,10 @@ class _OptimalPoints:
         self._places = np.where(is_free, np.cumsum(is_free) - 1, -1)
         # ``(m,)`` parts of the left sides that are the same in all points.
         self._fixed = arrays.matrix @ np.where(is_free, 0.0, arrays.low)
-        free = Arrays(
-            sense=Sense.MINIMIZE,
+        free = Arrays.linear_programme(
             cost=np.zeros(len(kept)),
-            constant=0.0,
             low=arrays.low[kept],
             high=arrays.high[kept],
-            integer=np.zeros(len(kept), dtype=bool),
             matrix=arrays.matrix.transpose().select_rows(kept).transpose(),
             row_low=arrays.row_low - self._fixed,
             row_high=arrays.row_high - self._fixed,

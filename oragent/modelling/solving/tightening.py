@@ -31,10 +31,7 @@ def implied_bounds(arrays: Arrays) -> tuple[Vector, Vector]:
     columns, values = np.concatenate([columns, columns]), np.concatenate([values, -values])
     limits = np.concatenate([arrays.row_high, -arrays.row_low])
     for _ in range(PASSES):
-        new_low, new_high = _one_pass(rows, columns, values, limits, low, high)
-        if np.array_equal(new_low, low) and np.array_equal(new_high, high):
-            break
-        low, high = new_low, new_high
+        low, high = _one_pass(rows, columns, values, limits, low, high)
     return low, high
 
 

@@ -13,8 +13,9 @@ from oragent.modelling.data.arrays import Arrays, Sparse
 from oragent.modelling.data.model_values import Sense
 from oragent.modelling.data.solution import SolveStatus
 from oragent.modelling.files.sol_files import SolutionFile
+from oragent.modelling.files.text_forms import from_text
 from oragent.modelling.operations import ModelSession, SolveLimits
-from oragent.modelling.solving.back_ends.command import CommandSolver, _result
+from oragent.modelling.solving.back_ends.command import CommandSolver, _model_text, _result
 from oragent.modelling.solving.back_ends.protocol import SolverStatus
 from oragent.modelling.solving.back_ends.registry import find_solver
 from oragent.modelling.solving.model_solving import solve
@@ -125,3 +126,19 @@ def test_an_optimum_of_a_program_counts_if_its_point_has_it(
     assert _result(arrays, SolutionFile({}, None, status), "a program").values is None
     zeros = _result(arrays, SolutionFile({}, None, status, is_sparse=True), "a program")
     assert zeros.values.tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("form", ["lp", "mps"])
+@pytest.mark.parametrize("sense", Sense)
+def test_a_program_gets_all_columns_and_a_minimisation_without_a_constant(form: str, sense: Sense) -> None:
+    arrays = Arrays(
+        sense, np.array([-5.0, 0.0, 0.0, 2.0, 0.0]), 7.0, np.arange(5.0), np.full(5, 9.0), np.arange(5) % 2 == 0,
+        Sparse.from_dense(np.array([[1.0, 0.0, 3.0, 0.0, 0.0]])), np.array([-np.inf]), np.array([20.0]),
+    )  # fmt: skip
+    read = from_text(_model_text(arrays, form), form)
+    assert {v.name: (v.low, v.high, v.is_integer) for v in read.variable_records} == {
+        f"x{at}": (at, 9.0, at % 2 == 0) for at in range(5)
+    }
+    assert (read.sense, read.objective_record.constant) == (Sense.MINIMIZE, 0.0)
+    assert dict(read.objective_record.terms) == {"x0": -5.0 * sense.sign, "x3": 2.0 * sense.sign}
+    assert [(row.name, dict(row.terms), row.rhs) for row in read.row_records] == [("r0", {"x0": 1.0, "x2": 3.0}, 20.0)]
