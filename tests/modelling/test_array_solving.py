@@ -169,6 +169,12 @@ def test_a_model_without_optimum_is_solved_without_its_objective(sign: int, stat
         assert not solver.asked[1][0].cost.any()
 
 
+def test_a_quadratic_objective_is_left_out_like_a_linear_one() -> None:
+    solver = Scripted(claim(status=SolverStatus.INFEASIBLE), NOTHING)
+    assert solve_arrays(model(integer=[False, False], features=SQUARE), solver=solver).status == "infeasible"
+    assert [len(asked.features.quadratic) for asked, *_ in solver.asked] == [1, 0]
+
+
 def test_without_a_point_the_bound_and_the_limit_stay() -> None:
     solution = solve_arrays(model(), solver=Scripted(claim(status=STOPPED, bound=5.0, limit=Limit.NODES)))
     assert (solution.status, solution.bound, solution.limit) == ("unknown", 5.0, Limit.NODES)
@@ -200,6 +206,10 @@ def test_a_convex_optimum_is_proven_in_a_box_around_it() -> None:
     # A point at the edge of the box proves nothing, nor does one without a proof or no point.
     for other in (claim([1.1, 0], row_duals=np.zeros(1)), claim([1, 0], STOPPED, row_duals=np.zeros(1)), NOTHING):
         assert solve_arrays(arrays, solver=Scripted(first, other)).status == "feasible"
+    # Near its middle is less than a quarter of the box from it.
+    for shift, status in ((0.05, "feasible"), (0.04, "optimal")):
+        near = claim([1, shift], row_duals=np.zeros(1))
+        assert solve_arrays(arrays, solver=Scripted(first, near)).status == status
     # Its optimum in the box is better than the point outside of it.
     moved = solve_arrays(arrays, solver=Scripted(claim([1.05, 0]), again))
     assert (moved.status, moved.values.tolist()) == ("optimal", [1.0, 0.0])
@@ -242,10 +252,12 @@ def test_a_polished_point_has_whole_integers_within_its_bounds() -> None:
     assert polish(arrays, np.array([3.0, 1.0]), np.array([2.0, 2.0])).tolist() == [3, 1]
     assert polish(arrays, np.array([3.0, 2.0]), np.array([3.0, 1.0])).tolist() == [3, 1]
     assert polish(arrays, np.array([3.0, 2.0]), np.array([3.0, 0.0])).tolist() == [3, 2]
-    # A loss of at most the tolerance, relative to the objective of 8, is taken.
-    for loss, taken in ((7e-6, True), (9e-6, False)):
-        again = np.array([3.0, 1.0 + loss / 2])
-        assert (polish(arrays, np.array([3.0, 1.0]), again).tolist()[1] > 1) is taken
+    # A loss of at most the tolerance, relative to the objective of 8 or -8, is taken.
+    for constant in (3.0, -13.0):
+        for loss, taken in ((7e-6, True), (9e-6, False)):
+            again = np.array([3.0, 1.0 + loss / 2])
+            shifted = replace(arrays, constant=constant)
+            assert (polish(shifted, np.array([3.0, 1.0]), again).tolist()[1] > 1) is taken
     largest = model(-1, integer=[True, False])
     assert polish(largest, np.array([3.0, 2.0]), np.array([3.0, 1.0])).tolist() == [3, 1]
     semi = replace(arrays, features=ModelFeatures(semi_continuous=(SemiContinuous(1),)), low=np.array([0.0, 2.0]))

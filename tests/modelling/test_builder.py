@@ -197,6 +197,12 @@ def test_what_does_not_fit_is_refused(right: Callable, wrong: Callable) -> None:
 # Parts of models that fit, and parts beside them whose figures solvers do not accept.
 FIGURES: list[tuple[Callable[[IndexedModelBuilder], object], Callable[[IndexedModelBuilder], object]]] = [
     (lambda b: b.add_variables("y", low=2, high=2), lambda b: b.add_variables("y", low=2, high=1)),
+    (
+        lambda b: b.add_parameter("p", ["town"], [-1e15, 1e15]),
+        lambda b: b.add_parameter("p", ["town"], [-1e15, 1.001e15]),
+    ),
+    (lambda b: b.add_variables("y", low=-1e15, high=1e15), lambda b: b.add_variables("y", high=1.001e15)),
+    (lambda b: b.add_variables("y", high=1e20), lambda b: b.add_variables("y", high=0.999e20)),
     (lambda b: b.add_variables("y", low=-INF), lambda b: b.add_variables("y", low=INF)),
     (lambda b: b.add_variables("y", high=INF), lambda b: b.add_variables("y", low=-INF, high=-INF)),
     (

@@ -536,3 +536,13 @@ def test_the_parts_of_a_certificate_are_checked_one_by_one_up_to_a_number(monkey
         monkeypatch.setattr(infeasibility, "MAX_CHECKED", most)
         found = find_conflict(arrays)
         assert (found.places(ROW), found.irreducible) == ([0, 1], is_known)
+
+
+def test_the_relaxation_has_no_bounds_that_a_semi_continuous_variable_may_leave() -> None:
+    variables = [Variable("x", 2, 5), Variable("y", -5, -2), Variable("z", -1, 4), Variable("w", 1, 3)]
+    features = ModelFeatures(semi_continuous=tuple(map(SemiContinuous, "xyz")))
+    milp = IndexedModel.from_records(variables, [], Objective({"x": 1}, 2.0), Sense.MINIMIZE, features=features)
+    relaxed = linear_relaxation(milp.to_staged_arrays())
+    assert (relaxed.low.tolist(), relaxed.high.tolist()) == ([-np.inf, -5, -1, 1], [5, np.inf, 4, 3])
+    assert not relaxed.features
+    assert (relaxed.cost.tolist(), relaxed.constant) == ([0] * 4, 0)

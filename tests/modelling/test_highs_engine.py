@@ -229,3 +229,16 @@ def test_a_solve_has_its_number_of_threads(threads: int, monkeypatch: pytest.Mon
     # Later solves have one thread again.
     monkeypatch.undo()
     assert run_highs(arrays(), SolverOptions()).status is SolverStatus.OPTIMAL
+
+
+@pytest.mark.parametrize(
+    ("nodes", "simplex", "interior", "work"),
+    [(-1, -1, 0, (0, 0)), (0, 0, 0, (0, 0)), (5, 3, 4, (5, 7)), (1, -1, 4, (1, 4)), (1, 3, -1, (1, 3))],
+)
+def test_counts_that_do_not_exist_are_0(
+    nodes: int, simplex: int, interior: int, work: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spy = watch(monkeypatch, Spy(nodes=nodes))
+    spy.claimed |= {"simplex_iteration_count": simplex, "ipm_iteration_count": interior}
+    result = run_highs(arrays(), SolverOptions())
+    assert (result.work["nodes"], result.work["iterations"]) == work

@@ -301,3 +301,11 @@ def test_the_first_stage_alone_is_one_objective_with_the_same_optimum() -> None:
     assert solve(first).objective == pytest.approx(2 * 4 + 2 + 3)
     # The first aim gives up a quarter of 13, so that y may be 0 and x as small as that allows.
     assert solve(model).objective == pytest.approx((13 * 0.75 - 3) / 2)
+
+
+def test_a_model_without_flat_names_has_those_of_its_members() -> None:
+    model = group_by_names(flat(["x_1", "x_2"], ["cap_1", "cap_2"]))
+    bare = model.without_flat_names()
+    assert (model.flat_variable_names, model.flat_row_names) == (["x_1", "x_2"], ["cap_1", "cap_2"])
+    assert (bare.flat_variable_names, bare.flat_row_names) == (model.column_names, model.row_names)
+    assert bare.row_names[0] != "cap_1"

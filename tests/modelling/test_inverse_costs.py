@@ -11,6 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from oragent._base.errors import ModellingError
+from oragent.modelling.data.arrays import Arrays, Vector
 from oragent.modelling.data.features import ModelFeatures, QuadraticTerm
 from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.model_records import Objective, Row, Variable
@@ -18,6 +19,8 @@ from oragent.modelling.data.model_values import Relation, Sense, VariableKind
 from oragent.modelling.data.names import group_by_names
 from oragent.modelling.data.solution import SolveStatus
 from oragent.modelling.operations import ModelSession
+from oragent.modelling.solving.back_ends.highs import HighsSolver
+from oragent.modelling.solving.back_ends.protocol import SolverOptions, SolverResult, SolverStatus
 from oragent.modelling.solving.inverse_costs import inverse_costs
 from oragent.modelling.solving.model_solving import point_vector, solve
 from tests.modelling.models import models, pharmacy, steel
@@ -171,3 +174,16 @@ def test_a_point_is_at_a_limit_within_the_tolerance(
     x = Variable("x", 0, np.inf if as_row else limit)
     milp = IndexedModel.from_records([x], rows, Objective({"x": -3 * sense.sign}), sense)
     assert inverse(milp, {"x": limit - room}).change == pytest.approx(0 if is_tight else 3)
+
+
+@pytest.mark.parametrize("status", [SolverStatus.STOPPED, SolverStatus.INFEASIBLE])
+def test_a_search_that_is_not_finished_settles_nothing(status: SolverStatus, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Stopped(HighsSolver):
+        def solve(self, arrays: Arrays, options: SolverOptions, start: Vector | None = None) -> SolverResult:
+            return replace(super().solve(arrays, options, start), status=status)
+
+    milp = pharmacy()
+    point = point_vector(milp, solve(milp).values)
+    assert inverse_costs(milp.to_staged_arrays(), point) is not None
+    monkeypatch.setattr("oragent.modelling.solving.inverse_costs.find_solver", lambda name: Stopped())
+    assert inverse_costs(milp.to_staged_arrays(), point) is None

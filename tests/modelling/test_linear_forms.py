@@ -127,6 +127,7 @@ def test_an_absolute_value_of_a_fixed_sign_is_one_row(low: float, high: float, s
     if sign is None:
         assert (len(form.columns), len(form.rows)) == (1, 4)
         assert form.arrays.integer.tolist()[3:] == [True]
+        assert (form.arrays.low.tolist()[3:], form.arrays.high.tolist()[3:]) == ([0], [1])
         assert added(form)[:2] == [({2: 1, 1: -1}, 0, INF), ({2: 1, 1: 1}, 0, INF)]
     else:
         assert added(form) == [({2: 1, 1: sign}, 0, 0)]

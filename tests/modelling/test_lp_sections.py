@@ -247,6 +247,10 @@ PARTS = [
         {"piecewise": (PiecewiseLinear("p", "y", "x", ((-2, 0), (0, 1), (2, 5), (4, -1), (6, -5))),)},
     ),
     (
+        "bounds\n 1 <= y <= 3\nPWL\n p: x = y 0.5 (0,1) (2,5) (4,-1) -2\n",
+        {"piecewise": (PiecewiseLinear("p", "y", "x", ((0, 1), (2, 5), (4, -1))),)},
+    ),
+    (
         "bounds\n 0 <= y <= 2\nPWL\n p: x = y - 3 (0,1) (2,5) + 7\n",
         {"piecewise": (PiecewiseLinear("p", "y", "x", ((0, 1), (2, 5))),)},
     ),

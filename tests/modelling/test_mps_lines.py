@@ -288,7 +288,7 @@ WRONG = [
         f"{WHOLE}INDICATORS\n IF o x 1\n",
     ]),
     ("more", "GENCONS\n ABS m\n    z\n    x\n", [
-        "GENCONS\n EXP m\n    z\n    x\n", "GENCONS\n ABS m\n    z\n", "GENCONS\n ABS m\n    z\n    w\n", "GENCONS\n    z\n    x\n",
+        "GENCONS\n EXP m\n    z\n    x\n", "GENCONS\n ABS m\n    z\n", "GENCONS\n ABS m\n    z\n    w\n", "GENCONS\n MAX m\n    z  w\n    x\n", "GENCONS\n    z\n    x\n",
         "GENCONS\n ABS m\n    z\n    x\n    y\n", "GENCONS\n PWL m\n    z\n    x\n    y\n    0  1\n    1  2\n",
         "GENCONS\n PWL m\n    z  x\n    0  1\n", "GENCONS\n MAX\n    z\n    x\n",
     ]),

@@ -130,6 +130,7 @@ def test_the_text_of_a_sum_has_signs_and_sizes() -> None:
     )
     assert sum_objectives([(1.0, first), (2.0, second), (1.0, third)]).name == "a - 2 * b + c"
     assert sum_objectives([(0.5, first), (1.0, second)]).name == "0.5 * a - b"
+    assert sum_objectives([(1.0, first), (0.5, third)]).name == "a + 0.5 * c"
 
 
 @given(st.lists(objectives(st.sampled_from([0.0, 0.0, 1.0, 2.0])), min_size=1, max_size=4))

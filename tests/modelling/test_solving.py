@@ -338,6 +338,10 @@ def test_the_figures_of_a_point_are_the_sums_of_its_values(
     assert all(slack >= 0 for slack in found.slacks.values())
     assert found.sensitivity is None
     assert evaluate_point(model, {"x": 2.0}, bound) is None
+    assert found.note
+    assert found.solver.startswith("HiGHS")
+    near_0 = model.with_records(objective=replace(model.objective_record, constant=-7.5))
+    assert evaluate_point(near_0, {"x": 2.0, "y": 1.0}, 2.0, duals=False).gap == 1.5
     assert evaluate_point(model, {"x": 3.0, "y": 3.0}, bound).objective == 17.0
 
 

@@ -87,3 +87,18 @@ def test_a_curve_between_its_points(x: float, expected: float, off: float) -> No
 def test_a_curve_ends_with_its_points(x: float, end: float) -> None:
     part = PiecewiseLinear("c", "x", "y", CURVE)
     assert part.violation({"x": x, "y": end}.__getitem__) > 0.1
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "violation"),
+    [
+        # Relative to the slope of 10, to the value of 20, and to the input of 4.
+        (1.0, 5.0, 0.5), (1.5, 10.0, 0.5), (2.5, 14.0, 0.125), (3.5, 20.0, 1 / 21), (6.0, 20.0, 0.5), (0.5, 0.0, 0.5), (0.5, 20.0, 2.0),
+    ],
+)  # fmt: skip
+def test_the_violation_of_a_curve_is_relative_to_its_figures(x: float, y: float, violation: float) -> None:
+    part = PiecewiseLinear("c", "x", "y", ((1.0, 0.0), (2.0, 10.0), (3.0, 22.0), (4.0, 20.0)))
+    assert part.violation({"x": x, "y": y}.__getitem__) == pytest.approx(violation)
+    flat = PiecewiseLinear("c", "x", "y", ((0.0, 0.0), (1.0, 0.25)))
+    assert flat.violation({"x": 1.5, "y": 0.25}.__getitem__) == 0.5
+    assert flat.violation({"x": 1.0, "y": 0.75}.__getitem__) == 0.5

@@ -631,7 +631,7 @@ class IndexedModel:
             raise ModellingError(
                 f"variable {quoted(name)}: its least value is above its largest value: swap the bounds"
             )
-        if not np.abs(np.concatenate(parts)).max(initial=0.0) <= MAX_FIGURE:
+        if not np.abs(np.concatenate(parts)).max() <= MAX_FIGURE:
             raise ModellingError(
                 f"a figure is not a number, or beyond {MAX_FIGURE:g} in size; expected figures that solvers accept"
             )

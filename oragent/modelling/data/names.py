@@ -209,10 +209,10 @@ class _NameSplitter:
         result: dict[int, tuple[_Pattern, Sequence[str]]] = {}
         open_names: dict[int, tuple[_Pattern, _Split]] = {}
         for position, name in names.items():
-            splits = ((pattern, self._split_name(name, pattern)) for pattern in patterns)
-            pattern, split = next(((pattern, split) for pattern, split in splits if split), (None, None))
-            if pattern is not None and split is not None:
-                open_names[position] = pattern, split
+            for pattern in patterns:
+                if split := self._split_name(name, pattern):
+                    open_names[position] = pattern, split
+                    break
         chosen = {position for position, (_, split) in open_names.items() if split.is_only}
         while open_names:
             for position in sorted(chosen):
@@ -318,10 +318,9 @@ def _split_joined(bracketed: Mapping[int, tuple[str, tuple[str, ...]]]) -> dict[
     split = {}
     for stem, texts in families.items():
         count = min(len(list(filter(None, text.split("_")))) for text in texts.values())
-        if count > 1:
-            pattern = _Pattern(("", *["_"] * (count - 1), ""), tuple(map(str, range(count))))
-            for position, (_, parts) in _NameSplitter().split(texts, [pattern]).items():
-                split[position] = stem, tuple(parts)
+        pattern = _Pattern(("", *["_"] * (count - 1), ""), tuple(map(str, range(count))))
+        for position, (_, parts) in _NameSplitter().split(texts, [pattern]).items():
+            split[position] = stem, tuple(parts)
     return split
 
 

@@ -123,7 +123,7 @@ def run_highs(arrays: Arrays, options: SolverOptions = NO_LIMITS, start: Vector 
     if solver.passModel(as_highs_model(with_whole_limits(arrays))) == highspy.HighsStatus.kError:
         return SolverResult(SolverStatus.STOPPED, SOLVER, limit=Limit.OTHER, engine=solver)
     if start is not None:
-        solver.setSolution(len(start), np.arange(len(start), dtype=np.int32), start)
+        solver.setSolution(len(start), np.arange(len(start)), start)
     solver.run()
     # Without bounds, the number of nodes may be infinite.
     if is_small and solver.getInfo().mip_node_count >= RESTART_NODES:
@@ -182,7 +182,7 @@ def _set_threads(solver: Any, threads: int) -> None:
         solver.setOptionValue("parallel", "on")
 
 
-def _use_threads(threads: int) -> None:
+def _use_threads(threads: int = 1) -> None:
     """Set the number of threads of this process. HiGHS refuses a solve if the process already uses another number."""
     if threads != _THREADS_IN_USE[0]:
         highspy.Highs.resetGlobalScheduler(True)
@@ -191,7 +191,7 @@ def _use_threads(threads: int) -> None:
 
 def run_engine(engine: Any) -> None:
     """Run a solver of ``quiet_engine``, also after solves with other numbers of threads."""
-    _use_threads(1)
+    _use_threads()
     engine.run()
 
 

@@ -189,21 +189,21 @@ def find_certificate(arrays: Arrays, limit_s: float = 60.0) -> tuple[Vector, Vec
     totals = np.where(np.abs(totals) > NOISE * np.maximum(sizes, 1.0), totals, 0.0)
     for rows, columns in ((duals, totals), (-duals, -totals)):
         shortage = _shortage(arrays, rows, columns)
-        if shortage > 0:
+        if shortage is not None:
             return rows, columns, shortage
     return None
 
 
-def _shortage(arrays: Arrays, rows: np.ndarray, columns: np.ndarray) -> float:
-    """Return the sum of the rows, each times a multiplier, minus the most that the bounds allow; at most 0 if none."""
+def _shortage(arrays: Arrays, rows: np.ndarray, columns: np.ndarray) -> float | None:
+    """Return the sum of the rows, each times a multiplier, minus the most that the bounds allow; None if at most 0."""
     demands = np.where(rows > 0, arrays.row_low, arrays.row_high)
     most = np.where(columns > 0, arrays.high, arrays.low)
     in_rows, in_columns = rows != 0, columns != 0
     summands = np.concatenate([rows[in_rows] * demands[in_rows], -columns[in_columns] * most[in_columns]])
     if not np.isfinite(summands).all():
-        return 0.0
+        return None
     total = float(summands.sum())
-    return total if total > NOISE * float(np.abs(summands).sum()) else 0.0
+    return total if total > NOISE * float(np.abs(summands).sum()) else None
 
 
 def _is_only_certificate(arrays: Arrays, rows: np.ndarray, unbounded: np.ndarray) -> bool:
@@ -266,7 +266,7 @@ class _Finder:
         # The bounds of variables that decide a feature are a part of it.
         binary = {part.binary for part in arrays.features.indicators}
         binary |= {column for part in arrays.features.products for column in part.inputs}
-        self._binary = sorted(binary)
+        self._binary = list(binary)
         loose = np.ones(len(arrays.cost), dtype=bool)
         loose[self._binary] = False
         bounds = [ArrayPart(Side.LOW, place) for place in np.flatnonzero(np.isfinite(arrays.low) & loose).tolist()]

@@ -450,7 +450,7 @@ class _Builder:
 def is_convex(quadratic: Iterable[QuadraticTerm[int]], sign: float) -> bool:
     """Return True if the terms times a sign have no negative curvature, within rounding."""
     terms = list(quadratic)
-    used = sorted({column for term in terms for column in (term.first, term.second)})
+    used = dict.fromkeys(column for term in terms for column in (term.first, term.second))
     position = {column: index for index, column in enumerate(used)}
     hessian = np.zeros((len(used), len(used)))
     for term in terms:

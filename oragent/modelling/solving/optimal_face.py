@@ -119,7 +119,7 @@ class OptimalFace:
             return None
         # Optimal duals are convex, so those near one of them suffice. Their sums are finite.
         near, own, count = scales_of(duals), self._sign * duals, len(duals)
-        low, high, every = self._dual_arrays.low, self._dual_arrays.high, np.arange(count, dtype=np.int32)
+        low, high, every = self._dual_arrays.low, self._dual_arrays.high, np.arange(count)
         sizes = np.concatenate([near, scales_of(near @ abs(matrix))])
         differs, rng, is_settled = np.zeros(len(sizes), dtype=bool), np.random.default_rng(SEED), False
         engine.changeColsBounds(count, every, np.maximum(low, own - near), np.minimum(high, own + near))
@@ -233,7 +233,7 @@ class _OptimalPoints:
         is_free[:1] |= not is_free.any()
         kept = np.flatnonzero(is_free)
         # ``(n,)`` columns of the solver's model, or -1.
-        self._places = np.where(is_free, np.cumsum(is_free) - 1, -1)
+        self._places = np.cumsum(is_free) * is_free - 1
         # ``(m,)`` parts of the left sides that are the same in all points.
         self._fixed = arrays.matrix @ np.where(is_free, 0.0, arrays.low)
         free = Arrays.linear_programme(
@@ -261,11 +261,11 @@ class _OptimalPoints:
             return value, value
         matrix, place = self.arrays.matrix, len(self._free.low)
         entries = matrix.columns == column
-        rows, values = matrix.row_indices[entries].astype(np.int32), matrix.values[entries]
+        rows, values = matrix.row_indices[entries], matrix.values[entries]
         # The column is the difference to the value that the variable has in all optimal points.
         engine.addCol(0.0, bounds[0] - value, bounds[1] - value, len(rows), rows, values)
         ends = _optimise(engine, {place: 1.0})
-        engine.deleteCols(1, np.array([place], dtype=np.int32))
+        engine.deleteCols(1, np.array([place]))
         return None if ends is None else (value + ends.less, value + ends.more)
 
     def row_interval(self, row: int, limit: float) -> tuple[float, float] | None:

@@ -38,7 +38,8 @@ def implied_bounds(arrays: Arrays) -> tuple[Vector, Vector]:
 def _one_pass(
     rows: np.ndarray, columns: np.ndarray, values: Vector, limits: Vector, low: Vector, high: Vector
 ) -> tuple[Vector, Vector]:
-    least = np.where(values > 0, values * low[columns], values * high[columns])
+    is_positive = values > 0
+    least = np.where(is_positive, values * low[columns], values * high[columns])
     infinite = ~np.isfinite(least)
     sums = np.bincount(rows, np.where(infinite, 0.0, least), len(limits))
     unbounded = np.bincount(rows, infinite, len(limits))
@@ -49,8 +50,8 @@ def _one_pass(
     ends += np.sign(values) * ROOM * np.maximum(1.0, np.abs(ends))
     usable &= np.abs(ends) < MAX_BOUND
     new_low, new_high = low.copy(), high.copy()
-    above = usable & (values > 0)
+    above = usable & is_positive
     np.minimum.at(new_high, columns[above], ends[above])
-    below = usable & (values < 0)
+    below = usable & ~is_positive
     np.maximum.at(new_low, columns[below], ends[below])
     return new_low, new_high
