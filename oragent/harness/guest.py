@@ -89,6 +89,7 @@ class Guest:
         call_count: Number of calls of the candidate's functions.
         done_count: Number of instances that were measured.
         planned_count: Number of all instances. 0 means unknown.
+        place_counts: Number of instances that were measured, by the beginning of ``where``, such as ``size 50``.
         step_progress: Progress of the running ``reveal``, or None.
         values: Value of each instance so far, by size. Empty if the scorer does not use ``each``.
         album: Solutions to draw. None means no pictures.
@@ -203,6 +204,7 @@ class Guest:
         self._counted: dict[str, float] = defaultdict(float)
         # CPU seconds of imports and compilation, also those that do not count.
         self.start_seconds = 0.0
+        self.place_counts: dict[str, int] = defaultdict(int)
 
     def __enter__(self) -> Self:
         return self
@@ -532,6 +534,18 @@ class Guest:
         if single_s and self._main is not None and self._main.first_size is not None:
             counted[self._main.first_size] += single_s
         return {size: spent for size, spent in counted.items() if size and size != START}
+
+    @property
+    def uncounted_s(self) -> float:
+        """CPU seconds of the first of several calls that are not counted, without imports and compilation.
+
+        The second call says how long a call is.
+        """
+        process = self._main
+        if process is None or process.first_s is None or process.second_s is None:
+            return 0.0
+        call_s = min(max(process.second_s - process.first_s, 0.0), process.first_s)
+        return min(max(FIRST_S - (process.first_s - call_s), 0.0), call_s)
 
     @property
     def _single_call_s(self) -> float:

@@ -37,7 +37,7 @@ def each(
             if guest.race is not None:
                 guest.race.attend_instance(index - _first_index(guest))
             yield size, index, instances[size][index]
-            guest.done_count += 1
+            _count_instances(guest, 1)
             _print_value(guest, values[size], index)
 
 
@@ -63,7 +63,7 @@ def blocks(
         if guest.race is not None:
             guest.race.attend_instance(block[0] - _first_index(guest))
         yield size, block, instances[size][block.start : block.stop]
-        guest.done_count += len(block)
+        _count_instances(guest, len(block))
         for index in block:
             _print_value(guest, values[size], index)
 
@@ -91,6 +91,11 @@ def _plan_blocks(
                 if guest.settle is not None:
                     guest.settle(stop)
                 raise
+
+
+def _count_instances(guest: Guest, number: int) -> None:
+    guest.done_count += number
+    guest.place_counts[guest.where.partition(",")[0]] += number
 
 
 def _first_index(guest: Guest) -> int:

@@ -309,6 +309,10 @@ def _usage(guest: Guest) -> dict[str, Any]:
         used |= {"work": units}
     if guest.place_seconds:
         used |= {"places_seconds": {place: round(spent, 6) for place, spent in guest.place_seconds.items()}}
+    if guest.place_counts:
+        used |= {"places_instances": dict(guest.place_counts)}
+    if (uncounted_s := round(guest.uncounted_s, 6)) > 0:
+        used |= {"uncounted_seconds": uncounted_s}
     if guest.whole_start_s >= MIN_START_S:
         used |= {"start_seconds": round(guest.whole_start_s, 3)}
     if guest.planned_count:

@@ -62,6 +62,8 @@ class ProgramParameter:
     is_logarithmic: bool = False
     # True if it is the program's amount of work: a larger value takes longer.
     is_work: bool = False
+    # True if the program declares no range, so that values above ``high`` are allowed where the time is measured.
+    is_open: bool = False
 
 
 @dataclass(frozen=True)
@@ -158,7 +160,9 @@ def _read_work(text: "_ProgramText", name: str, line: int) -> ProgramParameter:
     low, high = binding.value / _WORK_RANGE, min(binding.value * _WORK_RANGE, MAX_BOUND)
     if binding.is_integer:
         low, high = max(1.0, low), max(high, 2.0)
-    return ProgramParameter(name, binding.value, low, high, binding.is_integer, is_logarithmic=True, is_work=True)
+    return ProgramParameter(
+        name, binding.value, low, high, binding.is_integer, is_logarithmic=True, is_work=True, is_open=True
+    )
 
 
 def _read_declaration(text: "_ProgramText", declaration: _Declaration) -> ProgramParameter:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from oragent._base.direction import Direction
 from oragent._base.errors import ConfigError
-from oragent._base.protocol import Status
+from oragent._base.protocol import FIRST_S, Status
 from oragent._base.racing import Values, read_instance_values
 from oragent._base.statistics import sign_flip_interval
 from oragent.evaluation import Evaluation, capabilities
@@ -59,6 +59,8 @@ _INSTANCES = re.compile(r"\d{1,6}(?::\d{1,6})?")
 PLACES = "places_seconds"
 # Metric of the harness: CPU seconds of imports and compilation, which do not count as time of the function.
 START = "start_seconds"
+# Metrics with the number of instances at each size, and with the seconds of the first call that no limit counts.
+COUNTS, UNCOUNTED = "places_instances", "uncounted_seconds"
 # Metric with the CPU seconds of the run of an experiment; a replay uses the recorded value.
 SECONDS = "experiment_cpu_seconds"
 # Metric of the harness: number of instances that were done.
@@ -206,6 +208,18 @@ class PairedDifference:
 
 
 @dataclass(frozen=True)
+class TimeDetails:
+    """Further figures of the time of a run, from its evaluator; empty if it reports none."""
+
+    # Number of instances at each size, by the name of the size.
+    counts: Mapping[str, int] = field(default_factory=dict)
+    # CPU seconds of the first call that no limit counts.
+    uncounted_s: float = 0.0
+    # CPU seconds of imports and compilation.
+    start_s: float = 0.0
+
+
+@dataclass(frozen=True)
 class SweepRow:
     """Result of one setting of a sweep."""
 
@@ -223,6 +237,8 @@ class SweepRow:
     instances: int | None = None
     # CPU seconds at each size, by the name of the size.
     places: Mapping[str, float] = field(default_factory=dict)
+    # Further figures of its time, if all sizes ran together.
+    details: TimeDetails = field(default_factory=TimeDetails)
     # Whether it exceeded its own CPU seconds or those of the sweep.
     is_out_of_time: bool = False
     # Value of each instance by size; empty if the evaluator does not report them.
@@ -408,17 +424,50 @@ def read_places(metrics: Mapping[str, Any]) -> dict[str, float]:
     return {str(name): float(value) for name, value in times if type(value) in (int, float)}
 
 
+def read_counts(metrics: Mapping[str, Any]) -> dict[str, int]:
+    """Return the number of instances at each size, if the evaluator reports them."""
+    counts = metrics.get(COUNTS)
+    items = counts.items() if isinstance(counts, dict) else ()
+    return {str(name): count for name, count in items if type(count) is int and count > 0}
+
+
+def read_details(metrics: Mapping[str, Any]) -> TimeDetails:
+    """Return the further figures of the time of a run, if the evaluator reports them."""
+    seconds = [max(_as_seconds(metrics.get(name)) or 0.0, 0.0) for name in (UNCOUNTED, START)]
+    return TimeDetails(read_counts(metrics), *seconds)
+
+
 def scale_seconds(
-    seconds: float | None, places: Mapping[str, float], instances: int | None, planned: Any
+    seconds: float | None,
+    places: Mapping[str, float],
+    instances: int | None,
+    planned: Any,
+    details: TimeDetails | None = None,
+    planned_counts: Mapping[str, int] | None = None,
 ) -> float | None:
     """Estimate the CPU seconds of the function on ``planned`` instances of the same sizes; None if unknown.
 
-    The time of imports and compilation belongs to no size, and counts once.
+    The time of imports and compilation belongs to no size, and counts once. If both numbers of instances at each size
+    are known, ``planned_counts`` is that of the planned ones, and each size is scaled for itself.
     """
     if seconds is None or not instances or type(planned) is not int:
         return None
+    details, planned_counts = details or TimeDetails(), planned_counts or {}
     once = max(seconds - sum(places.values()), 0.0) if places else 0.0
-    return once + (seconds - once) * planned / instances
+    counted = seconds - once
+    # Runs of experiments share machine code, a scored program compiles itself.
+    once = max(once, details.start_s - FIRST_S)
+    names = [name for name in places if name in details.counts and name in planned_counts]
+    if not names or len(names) < len(places):
+        return once + _count_first(counted * planned / instances, planned / instances, details)
+    factors = {name: planned_counts[name] / details.counts[name] for name in names}
+    return once + _count_first(sum(places[name] * factors[name] for name in names), factors[names[0]], details)
+
+
+def _count_first(scaled: float, factor: float, details: TimeDetails) -> float:
+    """Return scaled seconds as if the first call of the run was counted, but not that of a scored evaluation."""
+    free_s = min(details.uncounted_s, max(FIRST_S - details.start_s, 0.0))
+    return max(scaled + details.uncounted_s * factor - free_s, 0.0)
 
 
 # Function that is called with the number of settings run, the number planned, and the CPU seconds used.
@@ -714,7 +763,16 @@ def _sweep_row(values: Mapping[str, float], result: ProbeResult, limit_s: float)
     by_size = [read_instance_values(size.metrics) or {} for size in result.sizes]
     by_instance = {name: values for of_size in by_size for name, values in of_size.items()} if all(by_size) else {}
     return SweepRow(
-        dict(values), result.score, seconds, result.cpu_s, message, instances, places, is_out_of_time, by_instance
+        dict(values),
+        result.score,
+        seconds,
+        result.cpu_s,
+        message,
+        instances,
+        places,
+        details=read_details(result.sizes[0].metrics) if len(result.sizes) == 1 else TimeDetails(),
+        is_out_of_time=is_out_of_time,
+        by_instance=by_instance,
     )
 
 

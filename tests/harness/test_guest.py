@@ -406,6 +406,31 @@ def test_a_single_call_is_told_without_imports_alone(guest_of) -> None:
     assert guest.place_seconds == {"size 20": pytest.approx(guest.heuristic_seconds, abs=0.01)}
 
 
+@pytest.mark.parametrize(
+    ("first_s", "second_s", "uncounted_s"),
+    [
+        # The process had used 1.5 s after the first call and 2 s after the second one, so a call takes 0.5 s.
+        (1.5, 2.0, 0.5),
+        # The start took 4.8 s, and only 5 s do not count.
+        (5.3, 5.8, 0.2),
+        # The start took more than that.
+        (9.0, 9.5, 0.0),
+        # The second call is longer than all before.
+        (1.0, 4.0, 1.0),
+        # Of a single call all is counted, and of none there is nothing.
+        (1.5, None, 0.0),
+        (None, None, 0.0),
+    ],
+)
+def test_a_guest_tells_how_much_of_its_first_call_does_not_count(
+    guest_of, first_s: float | None, second_s: float | None, uncounted_s: float
+) -> None:
+    guest = guest_of("def f(x): return x")
+    assert guest.uncounted_s == 0.0
+    guest._main.first_s, guest._main.second_s = first_s, second_s
+    assert guest.uncounted_s == pytest.approx(uncounted_s)
+
+
 def test_a_loop_tells_what_its_first_call_took(guest_of) -> None:
     body = "import time\ndef f(x):\n    end = time.process_time() + x\n    while time.process_time() < end: pass\n    return x"
     guest = guest_of(body)

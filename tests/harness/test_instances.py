@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from collections import defaultdict
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -35,6 +36,7 @@ def guest(terms: RaceTerms | None = None) -> SimpleNamespace:
         where="",
         done_count=0,
         planned_count=0,
+        place_counts=defaultdict(int),
         instance_range=None,
         race=Race(terms) if terms else None,
         settle=None,
@@ -56,6 +58,7 @@ def test_without_a_race_they_come_size_by_size() -> None:
     one = guest()
     assert measured(one) == [f"size {size}, instance {index}" for size in SETS for index in range(8)]
     assert (one.done_count, one.planned_count) == (16, 16)
+    assert one.place_counts == {"size 20": 8, "size 50": 8}
 
 
 @pytest.mark.parametrize(
@@ -89,7 +92,7 @@ def test_who_is_behind_everywhere_is_ended() -> None:
     one = guest(RaceTerms(Direction.MINIMIZE, bar))
     with pytest.raises(Outraced, match="6 of"):
         measured(one)
-    assert one.done_count == 6
+    assert one.done_count == sum(one.place_counts.values()) == 6
     measured(guest(RaceTerms(Direction.MAXIMIZE, bar)))
 
 

@@ -59,13 +59,16 @@ def test_a_calibration_takes_no_more_runs_than_the_clock_allows(
 ) -> None:
     allowed = []
 
-    async def note(measure: object, source: str, limit_s: float, planned: int, most: int) -> Calibration:
+    async def note(
+        measure: object, source: str, limit_s: float, planned: int, most: int, **counts: object
+    ) -> Calibration:
         allowed.append(most)
         return Calibration(source, "measured")
 
     monkeypatch.setattr(sweeps, "calibrate", note)
     monkeypatch.setattr(sweeps, "_time_limit", lambda run: LIMIT_S)
     monkeypatch.setattr(sweeps, "scored_instances", lambda run: 4)
+    monkeypatch.setattr(sweeps, "scored_counts", lambda run: {})
     run = make_run(360.0, 60.0, core_share)
     assert int(min(CALIBRATION_SHARE * 300.0 * core_share / LIMIT_S, 5)) == runs
     calibrated = asyncio.run(calibrate_work(run, SOURCE))

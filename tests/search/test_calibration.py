@@ -1,7 +1,9 @@
 """Work parameters: the amount of work that fits the time limit, found on practice instances."""
 
 import asyncio
+import math
 import re
+from collections.abc import Callable
 from random import Random
 from typing import Any
 
@@ -12,21 +14,31 @@ from hypothesis import strategies as st
 
 from oragent._base.protocol import Status
 from oragent.programs.parameters import read_value
-from oragent.search import calibration
+from oragent.search import calibration, experiments, work_times
 from oragent.search.calibration import (
     CLOSE,
     LOWERED_SHARE,
     MAX_EXTRAPOLATION,
+    MAX_SHORT,
     MAX_STEP,
     MAX_VALUES,
-    NOISE,
+    SHORT_SHARE,
     Calibration,
     calibrate,
     fill_limit,
     lower_work,
     work_parameter,
 )
-from oragent.search.experiments import USED_UP, ProbeResult, SizeResult, SweepRow
+from oragent.search.experiments import (
+    USED_UP,
+    ProbeResult,
+    SizeResult,
+    SweepRow,
+    TimeDetails,
+    read_counts,
+    read_details,
+    scale_seconds,
+)
 
 SOURCE = "ROUNDS = {}  # param: ROUNDS work\n\ndef f(x):\n    return x * ROUNDS\n"
 LIMIT_S, PRACTISED, PLANNED = 8.0, 4, 40
@@ -219,13 +231,13 @@ def work_of(told: Told, start: object = 100) -> float:
     ("seconds", "values", "work"),
     [
         # Within the range that counts as close, nothing else is measured.
-        ([CLOSE[0] * LIMIT_S], [100], 100), ([CLOSE[1] * LIMIT_S], [100], 100), ([7.2], [100], 100),
+        ([CLOSE[0] * LIMIT_S], [100], 100), ([CLOSE[1] * LIMIT_S - 1e-9], [100], 100), ([7.2], [100], 100),
         # In proportion: 7.2 s of 8 s are the target.
         ([3.6, 7.2], [100, 200], 200), ([14.4, 7.2], [100, 50], 50),
         # At most eight times as much or as little at once.
         ([0.1, 0.8, 6.4, 7.2], [100, 800, 6400, 7200], 7200), ([1000.0, 125.0, 15.625, 7.2], [100, 12, 1], 100),
         # A value that is out of time is not reached again.
-        ([None, 1.8, 3.6, 7.2], [100, 12, 48, 74], 74), ([3.6, None, 7.2], [100, 200, 150], 150),
+        ([None, 1.8, 3.6, 7.2], [100, 12, 48, 69], 69), ([3.6, None, 7.2], [100, 200, 141], 141),
         # The line through two points has a constant: 2 s and 0.02 s for each unit.
         ([4.0, 6.0, 7.2], [100, 180, 228], 228),
     ],
@@ -249,23 +261,25 @@ def test_the_line_through_measured_times_weighs_those_near_the_target(
     pairs: list[tuple[float, float]], target_s: float
 ) -> None:
     """Against the normal equations; a time within the noise of the target weighs as much as one at its edge."""
-    weights = [1 / max(abs(seconds - target_s), NOISE * target_s) ** 2 for _, seconds in pairs]
+    weights = [1 / max(abs(seconds - target_s), work_times.NOISE * target_s) ** 2 for _, seconds in pairs]
     columns = np.array([[1.0, value] for value, _ in pairs])
     times = np.array([seconds for _, seconds in pairs])
     normal = columns.T @ (columns * np.array(weights)[:, None])
     wanted = np.linalg.solve(normal, columns.T @ (np.array(weights) * times))
-    assert calibration._fit_line(pairs, target_s) == pytest.approx(tuple(wanted))
+    assert work_times.fit_line(pairs, target_s) == pytest.approx(tuple(wanted))
 
 
 def test_values_that_are_not_apart_give_a_line_through_zero() -> None:
-    assert calibration._fit_line([(100.0, 5.0)], 7.2) == pytest.approx((0.0, 0.05))
-    constant, slope = calibration._fit_line([(100.0, 5.0), (129.0, 6.6)], 7.2)
+    assert work_times.fit_line([(100.0, 5.0)], 7.2) == pytest.approx((0.0, 0.05))
+    constant, slope = work_times.fit_line([(100.0, 5.0), (129.0, 6.49)], 7.2)
     assert constant == 0.0
-    assert 5.0 / 100 < slope < 6.6 / 129
+    assert 5.0 / 100 < slope < 6.49 / 129
     # The value near the target counts more.
-    assert abs(slope - 6.6 / 129) < abs(slope - 5.0 / 100)
-    assert calibration._fit_line([(100.0, 5.0), (131.0, 6.6)], 7.2)[0] != 0.0
-    assert calibration._fit_line([(0.0, 5.0)], 7.2) == (0.0, 0.0)
+    assert abs(slope - 6.49 / 129) < abs(slope - 5.0 / 100)
+    assert work_times.fit_line([(100.0, 5.0), (131.0, 6.6)], 7.2)[0] != 0.0
+    # Times that are apart show that an exponent grew.
+    assert work_times.fit_line([(10.0, 5.0), (11.0, 6.6)], 7.2) == pytest.approx((-11.0, 1.6))
+    assert work_times.fit_line([(0.0, 5.0)], 7.2) == (0.0, 0.0)
 
 
 @pytest.mark.parametrize(
@@ -288,7 +302,7 @@ def test_a_setting_gets_the_work_that_fills_its_limit(seconds: float | None, mes
     assert fill_limit("def f(x):\n    return x\n", LIMIT_S, PLANNED) is None
 
 
-@pytest.mark.parametrize(("value", "expected"), [(0.123456, 0.123), (-1.0, 0.05), (9.0, 5.0), (2.0, 2.0)])
+@pytest.mark.parametrize(("value", "expected"), [(0.123456, 0.1235), (-1.0, 0.05), (9.0, 5.0), (2.0, 2.0)])
 def test_a_value_of_work_stays_in_its_range_and_is_a_short_number(value: float, expected: float) -> None:
     parameter = work_parameter("W = 1.5  # param: W = 1.5, 0.05..5, work\n")
     assert parameter is not None
@@ -327,10 +341,10 @@ def test_a_report_lists_the_measured_values_from_small_to_large() -> None:
         ([(100, 3.6)], 200), ([(100, 0.1)], 800), ([(100, 720.0)], 12), ([(100, None)], 12), ([(100, None), (40, None)], 5),
         ([(100, 4.0), (180, 6.0)], 228), ([(180, 6.0), (100, 4.0)], 228),
         # With a falling line there is no estimate.
-        ([(100, 4.0), (200, 3.9)], 800),
-        # Between the value nearest to the target and the smallest one that ran out of time.
-        ([(100, 3.6), (190, None)], 145), ([(100, 3.6), (160, None), (180, None)], 130), ([(100, 3.6), (201, None)], 200),
-        ([(100, 3.6), (50, 1.8), (160, None)], 130),
+        ([(100, 4.0), (200, 3.9)], 1600),
+        # Between the largest value with a time and the smallest one that ran out of time, by magnitude.
+        ([(100, 3.6), (190, None)], 137), ([(100, 3.6), (160, None), (180, None)], 126), ([(100, 3.6), (240, None)], 200),
+        ([(100, 3.6), (50, 1.8), (160, None)], 126), ([(100, 3.6), (200, None)], 141),
         # Within the range of the parameter.
         ([(4000, 2.0)], 5000), ([(8, None)], 2),
     ],
@@ -359,8 +373,9 @@ def test_the_next_value_follows_from_a_line_and_from_values_that_are_too_large(
         ([(130.5, 6.0)], 115.25),
         ([(130.5, 5.0)], 115.25),
         ([(120.0, 6.6)], 110.0),
-        ([(128.0, 12.0)], 114.0),
-        ([(132.0, 12.0)], 100 + 32 * 1.2 / 6),
+        # By a power, if a unit gets dearer.
+        ([(128.0, 12.0)], 100 * 1.2 ** math.log2(1.28)),
+        ([(200.0, 24.0)], 100 * 1.2**0.5),
     ],
 )
 def test_a_value_that_is_not_measured_is_estimated_from_its_neighbours(
@@ -402,3 +417,143 @@ def test_the_largest_value_that_fits_is_chosen_or_one_above_it(
     assert (chosen.problem != "") == (work is None)
     assert (chosen.report != "") == (work != "unchanged")
     assert read_value(chosen.source, "W") == (work if isinstance(work, int) else 77)
+
+
+# --- programs of different natures --------------------------------------------------------------------------------------
+
+# Seconds of a scored evaluation by the amount of work; the target is reached at the second number.
+SHAPES: dict[str, tuple[Callable[[float], float], float]] = {
+    "each unit costs the same": (lambda work: work, 3e4),
+    "half of the time is a start": (lambda work: 1.0 + work / 3e4, 3e4),
+    "a unit gets dearer": (lambda work: work**2, 3e3),
+    "a unit gets much dearer": (lambda work: work**3, 900),
+    "a unit gets cheaper": (lambda work: work**0.5, 3e4),
+    "a sort of the work": (lambda work: work * math.log2(work + 2), 3e4),
+    "the work is an exponent": (lambda work: 2.0**work, 14.0),
+}
+
+
+class Shaped:
+    """A machine on which a scored evaluation takes exactly these seconds at an amount of work."""
+
+    def __init__(self, shape: str) -> None:
+        function, reached = SHAPES[shape]
+        self.scale, self.function = calibration.SHARE * LIMIT_S / function(reached), function
+        self.values: list[float] = []
+
+    def seconds(self, value: float) -> float:
+        return self.scale * self.function(value) if value < 1000 or self.function(1.0) != 2.0 else 1e9
+
+    async def __call__(self, source: str) -> ProbeResult:
+        self.values.append(read_value(source, "ROUNDS"))
+        spent = self.seconds(self.values[-1]) * PRACTISED / PLANNED
+        if spent > LIMIT_S:
+            return ProbeResult((SizeResult(None, Status.TIMEOUT, None, 1, 1, None, LIMIT_S),), "", LIMIT_S)
+        return ProbeResult((SizeResult(None, Status.OK, 1.0, PRACTISED, 1, spent, spent),), "", spent)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("begin", [1e-3, 0.01, 0.5, 4.0])
+def test_programs_of_any_nature_use_their_time_and_none_runs_out_of_it(shape: str, begin: float) -> None:
+    machine = Shaped(shape)
+    # From a value far below what the limit allows, to one far above it.
+    start = max(begin * SHAPES[shape][1], 1.0)
+    result = asyncio.run(calibrate(machine, SOURCE.format(f"{start:.3f}"), LIMIT_S, PLANNED))
+    share = machine.seconds(read_value(result.source, "ROUNDS")) / LIMIT_S
+    assert 0.83 <= share <= 0.95
+    assert len(machine.values) <= MAX_VALUES + MAX_SHORT
+    assert sum(machine.seconds(value) >= SHORT_SHARE * LIMIT_S for value in machine.values) <= MAX_VALUES
+
+
+def test_a_program_that_ends_by_itself_gets_no_endless_work_and_its_writer_is_told() -> None:
+    """It takes 0.2 s from its 300th round on, whatever the work."""
+    machine = Clock(0.0, 0.0)
+    machine.seconds = lambda value, instances: 0.2 * min(value, 300) / 300 * instances / PLANNED  # type: ignore[method-assign]
+    result = calibrated(machine, 5)
+    value = read_value(result.source, "ROUNDS")
+    assert 300 <= value < max(machine.values)
+    assert not re.search(r"should take \d+ %", result.report)
+    assert not result.problem
+
+
+@pytest.mark.parametrize(("declared", "percent"), [("work", 90), ("= 10, 1..200, work", 50)])
+def test_a_report_names_the_share_that_the_value_takes(declared: str, percent: int) -> None:
+    # 8 s at 400 rounds
+    clock = Clock(0.0, 0.0005)
+    source = f"ROUNDS = 10  # param: ROUNDS {declared}\n\ndef f(x):\n    return x * ROUNDS\n"
+    result = asyncio.run(calibrate(clock, source, LIMIT_S, PLANNED))
+    share = 100 * clock.seconds(read_value(result.source, "ROUNDS"), PLANNED) / LIMIT_S
+    found = re.search(r"should take (\d+) %", result.report)
+    assert found is not None
+    assert int(found[1]) == pytest.approx(share, abs=2) == pytest.approx(percent, abs=3)
+
+
+class Sized:
+    """A machine with 16 small and 4 large scored instances, of which 8 and 4 are practised.
+
+    A small call takes one unit of time for each round, a large one six. The first call does not count.
+    """
+
+    def __init__(self, start_s: float = 0.0) -> None:
+        self.start_s = start_s
+        self.planned, self.practised = {"size 60": 16, "size 200": 4}, {"size 60": 8, "size 200": 4}
+        self.each = {"size 60": 1e-4, "size 200": 6e-4}
+
+    def counted(self, value: float, counts: dict[str, int], start_s: float = 0.0) -> dict[str, float]:
+        first_s = value * self.each["size 60"]
+        times = {name: value * self.each[name] * count for name, count in counts.items()}
+        return times | {"size 60": times["size 60"] - min(first_s, max(5.0 - start_s, 0.0))}
+
+    def scored(self, value: float) -> float:
+        return sum(self.counted(value, self.planned, self.start_s).values()) + max(self.start_s - 5.0, 0.0)
+
+    async def __call__(self, source: str) -> ProbeResult:
+        value = read_value(source, "ROUNDS")
+        places = self.counted(value, self.practised)
+        metrics = {
+            "places_seconds": places,
+            "places_instances": self.practised,
+            "uncounted_seconds": value * self.each["size 60"],
+            "start_seconds": self.start_s,
+        }
+        spent = sum(places.values())
+        return ProbeResult((SizeResult(None, Status.OK, 1.0, 12, 12, spent, spent, "", metrics),), "", spent)
+
+
+# Compilation of 7 s, of which 5 s do not count, leaves less time for the work.
+@pytest.mark.parametrize("start_s", [0.0, 3.0, 7.0])
+def test_times_of_sizes_with_other_numbers_of_instances_are_scaled_apart(start_s: float) -> None:
+    machine = Sized(start_s)
+    source = SOURCE.format(20)
+    result = asyncio.run(calibrate(machine, source, LIMIT_S, 20, planned_counts=machine.planned))
+    assert machine.scored(read_value(result.source, "ROUNDS")) == pytest.approx(0.9 * LIMIT_S, rel=0.03)
+
+
+def test_a_setting_of_a_sweep_is_scaled_by_size_too() -> None:
+    machine = Sized()
+    refit = fill_limit(SOURCE.format(20), LIMIT_S, 20, machine.planned)
+    assert refit is not None
+    size = asyncio.run(machine(SOURCE.format(1000))).sizes[0]
+    places = machine.counted(1000, machine.practised)
+    row = SweepRow({}, 1.0, size.seconds, 1.0, "", 12, places, read_details(size.metrics))
+    work = refit(1000.0, row)
+    assert work is not None
+    assert machine.scored(work) == pytest.approx(0.87 * LIMIT_S, rel=0.01)
+
+
+def test_a_sweep_row_keeps_what_its_time_consists_of() -> None:
+    metrics = {"places_seconds": {"size 60": 1.0}, "places_instances": {"size 60": 4}, "uncounted_seconds": 0.25}
+    size = SizeResult(None, Status.OK, 1.0, 4, 4, 1.0, 1.5, "", metrics)
+    both = experiments._sweep_row({}, ProbeResult((size, size), "", 3.0), 10.0)
+    row = experiments._sweep_row({}, ProbeResult((size,), "", 1.5), 10.0)
+    assert row.details == TimeDetails({"size 60": 4}, 0.25, 0.0)
+    # Each size ran in a process of its own, so that several calls did not count.
+    assert both.details == TimeDetails()
+    # Three of four calls were counted, so 16 take 16 / 3 s, and the first of them does not count.
+    scaled = scale_seconds(row.seconds, row.places, 4, 16, row.details, {"size 60": 16})
+    assert scaled == pytest.approx(1.25 * 4 - 0.25)
+    # Without the numbers of a size, those of all instances count.
+    assert scale_seconds(row.seconds, row.places, 4, 16, row.details, {"size 9": 1}) == scaled
+    assert read_counts({"places_instances": {"a": 2, "b": True, "c": 0, "d": 1.0}}) == {"a": 2}
+    assert read_counts({"places_instances": [2]}) == read_counts({}) == {}
+    assert read_details({"uncounted_seconds": -1.0, "start_seconds": "x"}) == TimeDetails()

@@ -16,7 +16,7 @@ from oragent.programs.blocks import NEAREST, fence_text, language_tag
 from oragent.search.calibration import lower_work
 from oragent.search.candidate import Candidate, Elite
 from oragent.search.coarse_times import describe_seconds
-from oragent.search.experiments import MIN_S, PRACTICE, read_places, scale_seconds
+from oragent.search.experiments import MIN_S, PRACTICE, read_details, read_places, scale_seconds
 from oragent.search.prompting.example_call import describe_example
 from oragent.search.prompting.prompt_templates import INSTANCES, TOTAL, describe_places, finished_share, task_messages
 from oragent.search.prompting.search_summary import (
@@ -53,6 +53,7 @@ from oragent.search.strategies.or_agent.sweeps import (
     experiment_words,
     has_time,
     list_numbers,
+    scored_counts,
     scored_instances,
     sweep_numbers,
 )
@@ -425,7 +426,8 @@ def _describe_practice_time(run: RoundContext, result: Evaluation) -> str:
     total, count = result.metrics.get(TOTAL), result.metrics.get(INSTANCES)
     if not isinstance(total, int | float) or type(count) is not int:
         return ""
-    expected = scale_seconds(total, read_places(result.metrics), count, scored_instances(run))
+    places, details = read_places(result.metrics), read_details(result.metrics)
+    expected = scale_seconds(total, places, count, scored_instances(run), details, scored_counts(run))
     limit_s = run.problem.heuristic_s(run.settings.limits)
     scored = "" if expected is None else f", which comes to {describe_seconds(expected)} when it is scored"
     if limit_s is not None and scored:

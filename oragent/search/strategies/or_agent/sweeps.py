@@ -23,6 +23,7 @@ from oragent.search.experiments import (
     Subset,
     SweepResult,
     SweepRow,
+    read_counts,
     read_places,
     scale_seconds,
 )
@@ -72,7 +73,7 @@ async def sweep_numbers(
             if calibrated.problem or not axes:
                 return calibrated
             source, report = calibrated.source, calibrated.report
-        refit = fill_limit(source, limit_s, planned)
+        refit = fill_limit(source, limit_s, planned, scored_counts(run))
     try:
         seconds = _sweep_limit(run)
         result = await run.experiments.sweep(source, axes, subset, seconds, least=least, refit=refit)
@@ -186,7 +187,7 @@ async def calibrate_work(run: RoundContext, source: str) -> Calibration:
         return await run.experiments.probe_train(text, subset)
 
     try:
-        return await calibrate(measure, source, limit_s, planned, int(runs))
+        return await calibrate(measure, source, limit_s, planned, int(runs), planned_counts=scored_counts(run))
     except (ConfigError, CandidateError):
         # No CPU seconds are left.
         return Calibration(source)
@@ -201,7 +202,9 @@ def expected_seconds(
     """
     present = result.rows[0]
     if result.subset.mode == PRACTICE:
-        return scale_seconds(row.seconds, row.places, row.instances, scored_instances(run))
+        return scale_seconds(
+            row.seconds, row.places, row.instances, scored_instances(run), row.details, scored_counts(run)
+        )
     total = None if scored is None else scored.metrics.get(TOTAL)
     if scored is None or not isinstance(total, int | float) or row.seconds is None or not present.seconds:
         return None
@@ -220,6 +223,11 @@ def scored_instances(run: RoundContext) -> int | None:
     """Return the number of instances of a scored evaluation; None if the evaluator does not count them."""
     count = best_elites(run)[0].metrics.get(INSTANCES)
     return count if type(count) is int else None
+
+
+def scored_counts(run: RoundContext) -> dict[str, int]:
+    """Return the numbers of instances of a scored evaluation by size; empty if the evaluator does not report them."""
+    return read_counts(best_elites(run)[0].metrics)
 
 
 def has_time(run: RoundContext, seconds: float | None) -> bool:
