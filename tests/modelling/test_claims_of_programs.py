@@ -2,21 +2,29 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from oragent._base.errors import ModellingError
+from oragent.modelling.capture import program as program_module
 from oragent.modelling.capture.program import (
+    OPENED,
     POINT,
     PROGRAM_LIMITS,
     SOLVES,
+    SOLVES_NOTHING,
     CapturedModel,
+    CapturedProgram,
     ClaimVerdict,
     ProgramOutcome,
     _outcome_of,
     _read_models,
+    _read_program,
     capture_program,
 )
-from oragent.modelling.capture.snapshot import Snapshot
+from oragent.modelling.capture.snapshot import DataTable, Snapshot
+from oragent.modelling.data.arrays import FEASIBLE
 from oragent.modelling.data.solution import SolveStatus
 from oragent.sandbox.messages import Command, CommandResult, EndReason
 
@@ -56,7 +64,7 @@ def claim(value: float | None, objective: float | None, status: str = "optimal")
     ("maximize", "value", "objective", "verdict"),
     [
         (True, 2.0, 7.0, ClaimVerdict.OPTIMAL), (True, 2.0, None, ClaimVerdict.OPTIMAL),
-        (True, 2.0, 7.0 + 1e-6, ClaimVerdict.OPTIMAL), (True, 2.0, 7.1, ClaimVerdict.FALSE),
+        (True, 2.0, 7.0 + 1e-6, ClaimVerdict.OPTIMAL), (True, 2.0, 7.1, ClaimVerdict.FALSE), (True, 2.0, 7.0 + 5e-5, ClaimVerdict.FALSE),
         (True, 1.0, 4.0, ClaimVerdict.WORSE), (True, 1.0, 7.0, ClaimVerdict.FALSE),
         (True, 3.0, 10.0, ClaimVerdict.FALSE), (True, 1.5, 5.5, ClaimVerdict.FALSE),
         (False, 1.0, 4.0, ClaimVerdict.OPTIMAL), (False, 2.0, 7.0, ClaimVerdict.WORSE),
@@ -77,22 +85,50 @@ def test_a_claimed_point_is_compared_with_the_optimum(
     assert bool(captured.reason) == (verdict is not ClaimVerdict.OPTIMAL)
 
 
+@pytest.mark.parametrize(("objective", "verdict"), [(5e-7, ClaimVerdict.OPTIMAL), (2e-6, ClaimVerdict.FALSE)])
+def test_an_objective_of_0_is_compared_by_its_difference(objective: float, verdict: ClaimVerdict) -> None:
+    made = snapshot()
+    made.constant = -6.0
+    assert one(made, claim(2.0, objective)).verdict is verdict
+
+
+@pytest.mark.parametrize(("factor", "is_feasible"), [(10, True), (10.5, False)])
+def test_a_claimed_point_may_break_the_model_by_the_noise_of_solvers(factor: float, is_feasible: bool) -> None:
+    value = -FEASIBLE * factor
+    captured = one(snapshot(whole=False, need=-1.0), claim(value, 3 * value + 1))
+    assert (captured.verdict is not ClaimVerdict.FALSE) == is_feasible
+    assert (captured.claimed_objective is not None) == is_feasible
+
+
+def test_data_that_were_matched_by_value_are_named() -> None:
+    made = Snapshot("test 1")
+    for label, cost in (("a", 2.0), ("b", 3.0)):
+        made.add_column(f"x_{label}", 0.0, 1.0, False, cost)
+        made.column_keys.append(("x", [label], "container"))
+    made.tables = [DataTable("price", [["a"], ["b"]], [2.0, 3.0])]
+    assert one(made, None).matched == ("price",)
+
+
 def test_models_without_a_point_or_without_a_solve_have_no_verdict() -> None:
     captured = one(snapshot(), claim(None, None, "no time"))
     assert (captured.verdict, captured.status) == (ClaimVerdict.NO_CLAIM, SolveStatus.OPTIMAL)
     assert captured.claim.status == "no time"
+    assert captured.reason.endswith("no time")
     for made, point in ((snapshot(), None), (snapshot(), [])):
         captured = one(made, point)
         assert (captured.verdict, captured.claim.values) == (ClaimVerdict.NO_CLAIM, None)
     captured = one(snapshot(), claim(2.0, 7.0), solve_s=None)
     assert (captured.verdict, captured.status, captured.objective) == (ClaimVerdict.UNVERIFIED, None, None)
+    assert captured.reason
     assert captured.model is not None
     assert captured.claim.values.tolist() == [2.0]
     # No optimum to compare with: a false claim is found all the same.
     impossible = snapshot(need=3.0)
     assert one(impossible, claim(2.0, 7.0)).verdict is ClaimVerdict.FALSE
     endless = snapshot(high=INF)
-    assert one(endless, claim(2.0, 7.0)).verdict is ClaimVerdict.OPEN
+    captured = one(endless, claim(2.0, 7.0))
+    assert captured.verdict is ClaimVerdict.OPEN
+    assert captured.reason.endswith("unbounded")
 
 
 @pytest.mark.parametrize(("weight", "verdict"), [(0.0, ClaimVerdict.OPTIMAL), (0.5, ClaimVerdict.OPEN)])
@@ -101,6 +137,7 @@ def test_only_the_objective_that_counts_alone_is_compared(weight: float, verdict
     made.add_feature("goals", name="second", terms={0: 1.0}, sense="maximize", weight=weight, priority=1)
     captured = one(made, claim(2.0, None))
     assert captured.verdict is verdict, captured.reason
+    assert bool(captured.reason) == (verdict is not ClaimVerdict.OPTIMAL)
     assert captured.claim.values.tolist() == [2.0]
 
 
@@ -135,6 +172,11 @@ def test_two_solves_of_which_the_last_one_holds_the_first_are_joined() -> None:
     assert read((last, None), (first, None), solve_s=None)[1] is None
     assert read((first, point), (cube({1: -1.0}), None), solve_s=None)[1] is None
     assert read((first, point), solve_s=None)[1] is None
+    # Solves between them that cannot be read do not count, and nothing is joined to a last one that cannot.
+    damaged = cube({0: 1.0})
+    damaged.low = []
+    assert read((first, point), (damaged, None), (last, None), solve_s=None)[1] is not None
+    assert read((first, point), (last, None), (damaged, None), solve_s=None)[1] is None
     last.missing.append("a part")
     models, joined = read((first, point), (last, None), solve_s=None)
     assert [captured.model is not None for captured in models] == [True, False]
@@ -173,12 +215,53 @@ def test_a_program_runs_beside_its_data_with_the_files_that_replace_them(works_i
     assert (captured.models, captured.outcome, bool(captured.reason)) == ((), ProgramOutcome.ERROR, True)
 
 
+def test_a_run_has_its_models_in_order_and_the_files_that_the_program_opened(tmp_path: Path) -> None:
+    path = tmp_path / "plan.py"
+    path.write_text("print(1)", encoding="utf-8")
+
+    def capture(**parts: Any) -> CapturedProgram:
+        ended = CommandResult(EndReason.EXITED, 0, "out", "err", cpu_s=1.5, peak_mb=20.0, **parts)
+        return capture_program(path, sandbox=lambda command, **options: ended, solve_s=None)
+
+    first, second = snapshot(), snapshot(high=9.0)
+    opened = f"b.csv\n{SOLVES}/000001.json\nsub/a.csv\nb.csv\n"
+    captured = capture(
+        files={
+            f"{SOLVES}/000002.json": second.to_text().encode(), f"{SOLVES}/000001.json": first.to_text().encode(),
+            f"{SOLVES}/{OPENED}": opened.encode(), "solution.csv": b"x,1", "other.json": b"{}",
+        }
+    )  # fmt: skip
+    assert [solved.model.to_arrays().high[0] for solved in captured.models] == [2.5, 9.0]
+    assert captured.last_model is captured.models[1].model
+    assert (captured.opened, captured.files) == (("b.csv", "sub/a.csv"), {"solution.csv": b"x,1"})
+    assert (captured.outcome, captured.code, captured.reason) == (ProgramOutcome.ENDED, 0, "")
+    assert (captured.stdout, captured.stderr, captured.cpu_s, captured.peak_mb) == ("out", "err", 1.5, 20.0)
+    assert (capture().reason, capture(reason="stopped").reason) == (SOLVES_NOTHING, "stopped")
+    assert capture().last_model is None
+
+
+def test_a_program_has_a_largest_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "plan.py"
+    path.write_text("print(1)", encoding="utf-8")
+    monkeypatch.setattr(program_module, "MAX_PROGRAM_BYTES", 8)
+    assert _read_program(path) == "print(1)"
+    monkeypatch.setattr(program_module, "MAX_PROGRAM_BYTES", 7)
+    with pytest.raises(ModellingError):
+        _read_program(path)
+    with pytest.raises(ModellingError) as refused:
+        _read_program(Path("a" * 240))
+    assert str(refused.value).index(":") == 200
+    path.write_bytes(b"\xff")
+    with pytest.raises(ModellingError):
+        _read_program(path)
+
+
 @pytest.mark.parametrize(
     ("end", "code", "stderr", "outcome"),
     [
         (EndReason.EXITED, 0, "", ProgramOutcome.ENDED), (EndReason.EXITED, 1, "", ProgramOutcome.ERROR),
         (EndReason.EXITED, 1, "MemoryError" + "x" * 1989, ProgramOutcome.MEMORY),
-        (EndReason.EXITED, 1, "MemoryError" + "x" * 2000, ProgramOutcome.ERROR),
+        (EndReason.EXITED, 1, "MemoryError" + "x" * 1990, ProgramOutcome.ERROR),
         (EndReason.EXITED, 0, "MemoryError", ProgramOutcome.ENDED),
         (EndReason.DEADLINE, 1, "MemoryError", ProgramOutcome.TIME), (EndReason.MEMORY, 0, "", ProgramOutcome.MEMORY),
     ],

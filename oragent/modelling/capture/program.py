@@ -240,7 +240,7 @@ def _read_models(ended: CommandResult, solve_s: float | None) -> tuple[list[Capt
         captured = _read_captured(read, point, solve_s)
         models.append(captured)
         reads.append((read, captured.claim.objective))
-    if len(reads) > 1 and models[-1].model is not None:
+    if reads and models[-1].model is not None:
         sequence = join_solves([read for read, _ in reads], [claim for _, claim in reads])
         joined = assemble(sequence.read).model if sequence.held else None
     for name, why in ended.left_out.items():
@@ -256,11 +256,9 @@ def _read_captured(read: ReadModel, point: bytes | None, solve_s: float | None) 
         assembled = assemble(read)
     except ModellingError as problem:
         return CapturedModel(read.framework, None, claim, ClaimVerdict.UNVERIFIED, str(problem))
-    captured = CapturedModel(
-        read.framework, assembled.model, claim, ClaimVerdict.UNVERIFIED, "not solved again", matched=assembled.matched
-    )
+    captured = CapturedModel(read.framework, assembled.model, claim, ClaimVerdict.UNVERIFIED, matched=assembled.matched)
     if solve_s is None:
-        return captured
+        return replace(captured, reason="not solved again")
     try:
         return _verify(captured, read, solve_s)
     except ModellingError as problem:
@@ -287,12 +285,13 @@ def _verify(captured: CapturedModel, read: ReadModel, solve_s: float) -> Capture
         reason = f"the program's objective is {claim.objective:.10g}; its point gives {value:.10g}"
         return replace(captured, verdict=ClaimVerdict.FALSE, reason=reason)
     if solution.objective is None:
-        return replace(captured, verdict=ClaimVerdict.OPEN, reason=solution.note)
+        reason = solution.note or f"there is no optimum to compare with: the model is {solution.status}"
+        return replace(captured, verdict=ClaimVerdict.OPEN, reason=reason)
     if any(goal.weight for goal in model.objectives[1:]):
         return replace(captured, verdict=ClaimVerdict.OPEN, reason="several objectives: only the first was compared")
     is_same = _is_same(value, solution.objective)
     if is_same and solution.status is SolveStatus.OPTIMAL:
-        return replace(captured, verdict=ClaimVerdict.OPTIMAL, reason="")
+        return replace(captured, verdict=ClaimVerdict.OPTIMAL)
     best_of = min if arrays.sense is Sense.MINIMIZE else max
     if not is_same and best_of(value, solution.objective) != value:
         reason = f"a point with {solution.objective:.10g} exists; the program's gives {value:.10g}"
