@@ -116,3 +116,13 @@ def test_intervals_make_a_schedule_and_their_conditions_are_kept() -> None:
     assert snapshot.is_schedule
     assert [(part["name"], part["conditions"]) for part in snapshot.intervals] == [("one", {0: 1.0}), ("two", {1: 0.0})]
     assert [(part["lane"], part["is_exclusive"]) for part in snapshot.intervals] == [("machine 1", True)] * 2
+    model = cp_model.CpModel()
+    spans = [model.new_fixed_size_interval_var(model.new_int_var(0, 9, f"s{at}"), 2, f"t{at}") for at in range(5)]
+    model.add_cumulative(spans[:2], [1, 1], 1)
+    model.add_no_overlap(spans[1:3])
+    model.add_cumulative(spans[3:4], [1], 1).with_name("crew")
+    model.add_no_overlap(spans[2:4]).only_enforce_if(model.new_bool_var("used"))
+    intervals = from_cpsat.read_constraints(model.proto, "ortools").snapshot.intervals
+    lanes = [(part["lane"], part["is_exclusive"]) for part in intervals]
+    assert lanes == [("resource 1", False), ("resource 1", False), ("machine 1", True), ("crew", False), ("", False)]
+    assert [(part["start"]["constant"], part["end"]["constant"]) for part in intervals] == [(0, 2)] * 5

@@ -3,8 +3,10 @@
 import io
 import itertools
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,6 +16,10 @@ from rich.console import Console
 from rich.table import Table
 
 from oragent._base.errors import ModellingError
+from oragent.modelling import command as command_module
+from oragent.modelling.capture import program as program_module
+from oragent.modelling.capture.program import CapturedModel, CapturedProgram, ClaimVerdict, ProgramOutcome
+from oragent.modelling.capture.reading import ClaimedPoint
 from oragent.modelling.command import SHOWN_ROWS, SolveFileRequest, _layout_tables, print_solution, solve_file
 from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.model_records import Objective, Row, Variable
@@ -239,6 +245,98 @@ def test_a_table_has_as_many_columns_as_the_terminal_is_wide(sizes: list[int], w
         places = [heads.index(head) for head in wanted]
         (wider,) = _layout_tables(wanted, [[line[at] for at in places] for line in lines], 1000)
         assert width_of(wider) > width
+
+
+@pytest.mark.parametrize(("width", "first"), [(60, 28), (61, 28), (62, 29), (20, 8), (22, 9), (300, 100)])
+def test_a_long_name_takes_half_of_the_width_and_continues_on_the_next_line(width: int, first: int) -> None:
+    name = "".join(f"{at:02}" for at in range(50))
+    (table,) = _layout_tables(["variable", "value"], [[name, "1"]], width)
+    assert [column.width for column in table.columns] == [first, 5]
+    assert [column.justify for column in table.columns] == ["left", "right"]
+    assert (table.header_style, table.caption_justify, table.caption) == ("dim", "left", None)
+    out = io.StringIO()
+    Console(file=out, width=width).print(table)
+    cells = [line[: first + 1].strip() for line in out.getvalue().splitlines()[3:]]
+    assert "".join(cells) == name
+
+
+def test_nonzero_variables_and_binding_rows_come_first_and_all_keep_their_order() -> None:
+    names = [f"x{at}" for at in range(40)]
+    rows = [Row(f"r{at}", {name: 1}, "<=", 1) for at, name in enumerate(names)]
+    model = IndexedModel.from_records([Variable(name) for name in names], rows, Objective({"x3": 1}), "maximize")
+    values = {name: float(at % 3 == 1) for at, name in enumerate(names)}
+    slacks = {f"r{at}": (1.1e-6, 1e-6, 0.0)[at % 3] for at in range(40)}
+    solution = replace(solve(model), values=values, slacks=slacks)
+    console = TableRecorder()
+    print_solution(model, solution, console)
+    assert console.columns["variable"] == sorted(names, key=lambda name: values[name] == 0.0)
+    assert console.columns["row"] == sorted(slacks, key=lambda row: slacks[row] > 1e-6)
+    free = IndexedModel.from_records([Variable("x", 0, 1)], [], Objective({"x": 1}), "maximize")
+    console = TableRecorder()
+    print_solution(free, solve(free), console)
+    assert "variable" in console.columns
+    assert "row" not in console.columns
+
+
+@pytest.mark.parametrize(("count", "more"), [(SHOWN_ROWS, ""), (SHOWN_ROWS + 1, "1 variables more")])
+def test_the_last_table_says_how_many_lines_are_left_out(count: int, more: str) -> None:
+    names = [f"name{'x' * 20}{at}" for at in range(count)]
+    model = IndexedModel.from_records(
+        [Variable(name, 0, 1) for name in names], [], Objective({names[0]: 1}), "maximize"
+    )
+    out = io.StringIO()
+    print_solution(model, solve(model), Console(file=out, width=60))
+    assert out.getvalue().count("value") == 1
+    assert out.getvalue().count("coefficient") == 1
+    assert ("more" in out.getvalue()) == bool(more)
+    assert out.getvalue().rstrip().endswith(more)
+
+
+def test_lines_of_the_head_are_not_split_and_its_names_are_bold() -> None:
+    model = replace(pharmacy(), name="n" * 50)
+    out = io.StringIO()
+    solution = replace(
+        solve(model), note="m" * 300, solver="s" * 90, linearised=("l" * 150, "k"), goals={"g" * 50: 3.0}
+    )
+    print_solution(model, solution, Console(file=out, width=60, force_terminal=True, color_system="standard"))
+    text = out.getvalue()
+    for part in ("n" * 50, "status"):
+        assert f"\x1b[1m{part}" in text
+    words = re.findall(r"([mslg])(\1{30,}…?)", re.sub(r"\x1b\[\d*m", "", text))
+    assert {letter: 1 + len(rest) for letter, rest in words} == {"m": 200, "s": 90, "l": 100, "g": 40}
+    assert "as rows" in text
+
+
+def test_a_program_is_solved_and_its_claim_is_said_on_standard_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    captured = CapturedModel("library 1", steel(), ClaimedPoint("optimal", None, None), ClaimVerdict.OPEN, "a reason")
+    run = CapturedProgram(ProgramOutcome.ENDED, (captured,), 0, "", "", "")
+    monkeypatch.setattr(program_module, "capture_program", lambda path, **options: run)
+    solution = solve_file(SolveFileRequest(tmp_path / "plan.py"), Console(file=io.StringIO()))
+    assert solution.objective == pytest.approx(solve(steel()).objective)
+    error = capsys.readouterr().err
+    assert "plan.py" in error
+    assert "a reason" in error
+
+
+def test_the_second_solve_has_the_limits_of_the_first_and_its_own_solver(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = []
+
+    def solve_noted(model: IndexedModel, **options):
+        given.append(options)
+        return solve(model)
+
+    monkeypatch.setattr(command_module, "solve", solve_noted)
+    monkeypatch.setattr(command_module, "find_solver", lambda name: SimpleNamespace(version=str))
+    limits = SolveLimits(seconds=50.0, gap=0.0, confirm="another")
+    assert "confirmed" in printed(pharmacy(), tmp_path, limits=limits)
+    assert [options["solver"] for options in given] == [limits.solver, "another"]
+    assert [options["options"] for options in given] == [limits.options()] * 2
+    # Prices are those of the first solve.
+    assert given[1]["duals"] is False
 
 
 def test_variables_have_their_units_coefficients_and_values_and_those_of_zero_come_last() -> None:

@@ -5,6 +5,7 @@ import builtins
 import contextlib
 import importlib.util
 import io
+import itertools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from oragent.modelling.capture.recorder import Recorder
 from oragent.modelling.capture.recorders import from_gurobi, from_mathopt, from_pulp, from_pyomo
 from oragent.modelling.capture.snapshot import Snapshot
 from oragent.modelling.convert import FORMS, SOURCES, convert_model, write_source
+from oragent.modelling.convert.writer import WIDTH, _added, _wrapped, number
 from oragent.modelling.data.builder import IndexedModelBuilder
 from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.opening import open_model
@@ -307,6 +309,66 @@ def test_sources_hide_no_name_of_python(form: str) -> None:
     # Variables and rows of Pyomo are attributes of the model, where names of Python stay.
     attributes = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
     assert ({"range", "list"} <= attributes) is (form == "pyomo")
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (3.0, "3"), (-2.0, "-2"), (0.0, "0"), (2.5, "2.5"), (-0.125, "-0.125"), (1e15 - 1, "999999999999999"), (1e15, repr(1e15)),
+        (-1e15, repr(-1e15)), (-1e18, "-1e+18"), (np.inf, "math.inf"), (-np.inf, "-math.inf"),
+    ],
+)  # fmt: skip
+def test_numbers_of_sources_are_short(value: float, text: str) -> None:
+    assert number(value) == text
+    if np.isinf(value):
+        assert number(value, "None") == "None"
+        assert number(value, "INF") == ("INF" if value > 0 else "-INF")
+
+
+@pytest.mark.parametrize("length", [8, 13, 40, 120])
+def test_long_lists_and_sums_of_sources_are_broken_between_their_parts(length: int) -> None:
+    items = ["x" * length] * 40
+    text = _wrapped("[", items, "]")
+    lines = text.splitlines()
+    assert ast.dump(ast.parse(text)) == ast.dump(ast.parse(f"[{', '.join(items)}]"))
+    assert all(len(line) <= WIDTH for line in lines) or length > WIDTH
+    # Each line is full: the first item of the next one has no room.
+    for line, following in itertools.pairwise(lines[1:-1]):
+        assert len(line) + 1 + len(following.split(",")[0].strip()) + 1 > WIDTH
+    terms = ["a", "-b", *items]
+    assert ast.dump(ast.parse(_added(terms))) == ast.dump(ast.parse(f"a - b + {' + '.join(items)}"))
+    assert len(_added(terms).splitlines()) == len(terms) + 2
+    # As long as a line may be, and longer by one.
+    for size, is_broken in ((WIDTH, False), (WIDTH + 1, True)):
+        pair = ["y" * 20, "z" * (size - 20 - len(" + "))]
+        assert ("\n" in _added(pair)) == is_broken
+        pair = ["y" * 20, "z" * (size - 20 - len("[, ]"))]
+        assert ("\n" in _wrapped("[", pair, "]")) == is_broken
+        assert "\n" not in _added(["z" * size])
+        assert _added([]) == ""
+
+
+def test_names_that_become_equal_have_numbers() -> None:
+    builder = IndexedModelBuilder()
+    names = ["a b", "a-b", "a.b", "a,b", "a_b", "2 x", "é 1", "+", "1"]
+    for name in names:
+        builder.add_variables(name, [])
+    tree = ast.parse(write_source(builder.build(), "gurobipy"))
+    stored = [node.targets[0].id for node in ast.walk(tree) if isinstance(node, ast.Assign)]
+    written = ["a_b", "a_b_", "a_b_2", "a_b_3", "a_b_4", "variables_2_x", "é_1", "variables", "variables_1"]
+    assert [name for name in stored if name != "m"] == written
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("form", SOURCES)
+def test_names_of_a_library_are_not_replaced(form: str, tmp_path: Path) -> None:
+    builder = IndexedModelBuilder("clear")
+    builder.add_set("name", ["a", "b"])
+    builder.add_parameter("value", ["name"], [2.0, 3.0])
+    x = builder.add_variables("component", ["name"], high=4.0)
+    builder.add_rows("write", ["name"], "<=", rows=[0, 1], columns=x, rhs=builder.cells("value"))
+    builder.set_objective("display", "maximize", x, builder.cells("value"))
+    check_source(builder.build(), form, tmp_path)
 
 
 def test_only_families_with_chosen_keys_have_a_condition() -> None:

@@ -4,6 +4,7 @@ import itertools
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from oragent._base.errors import ModellingError
 from oragent.modelling.convert import SOURCES, convert_model, write_source
 from oragent.modelling.convert.feature_source import ABLE
 from oragent.modelling.data.builder import IndexedModelBuilder
-from oragent.modelling.data.features import ModelFeatures
+from oragent.modelling.data.features import ModelFeatures, QuadraticTerm
 from oragent.modelling.data.model_records import Objective
 from oragent.modelling.data.names import group_by_names
 from oragent.modelling.opening import open_model
@@ -66,6 +67,11 @@ def test_what_a_library_lacks_is_refused_with_those_that_have_it() -> None:
     assert "setObjectiveN" in write_source(goals, "gurobipy")
     with pytest.raises(ModellingError, match="goals"):
         write_source(goals, "pulp")
+    for at in (0, 1):
+        objectives = list(goals.objectives)
+        objectives[at] = replace(objectives[at], quadratic=(QuadraticTerm(0, 0, 1.0),))
+        with pytest.raises(ModellingError):
+            write_source(replace(goals, objectives=tuple(objectives)), "gurobipy")
 
 
 @pytest.mark.parametrize(

@@ -75,16 +75,11 @@ class PulpWriter(SourceWriter):
 class PyomoWriter(SourceWriter):
     """Source for Pyomo, with mutable parameters."""
 
+    reserved = PYOMO_NAMES
     # Attributes of the model cannot hide functions of Python.
     hidden_by_none = ("variables", "rows")
     total = "pe.quicksum"
     infinity = "None"
-
-    def name(self, kind: str, name: str) -> str:
-        """Return an identifier that a Pyomo model can have as a component."""
-        if (kind, name) not in self._names and kind in ("variables", "rows", "data", "set"):
-            self._used |= set(PYOMO_NAMES.split())
-        return super().name(kind, name)
 
     def head(self) -> str:
         """Write the imports."""

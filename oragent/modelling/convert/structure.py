@@ -5,6 +5,7 @@ rows and a family of variables. Other entries are written as a table.
 """
 
 import itertools
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -192,7 +193,7 @@ class StructureReader:
     def _keys(self, family: Family, members: Positions) -> list[tuple[str, ...]] | None:
         """Return the keys of members, each once. None if they are the product of the family's sets, in any order."""
         sizes = [len(self._sets[name]) for name in family.sets]
-        if len(members) == int(np.prod(sizes, dtype=np.int64)):
+        if len(members) == math.prod(sizes):
             return None
         return [self._model.labels_of(family, int(member)) for member in members]
 
@@ -244,7 +245,7 @@ class StructureReader:
         values = vector.evaluate(self._model.cells)[places]
         if len(np.unique(values)) == 1:
             return WrittenFigure(float(values[0]))
-        for size in range(1, len(parts) + 1):
+        for size, _ in enumerate(parts, 1):
             for chosen in itertools.combinations(parts, size):
                 cells = self._cells(values, [parts[variable] for variable in chosen])
                 if cells is not None:
@@ -270,9 +271,9 @@ class StructureReader:
     ) -> WrittenFigure | None:
         """Return the parameter cell to which all figures refer, with one factor, without an added number."""
         links = vector.links
-        if not len(links) or not np.isfinite(vector.base[places]).all():
+        if not np.isfinite(vector.base[places]).all():
             return None
-        order = np.argsort(links.places, kind="stable")
+        order = np.argsort(links.places)
         sorted_places = links.places[order]
         first = np.searchsorted(sorted_places, places, "left")
         count = np.searchsorted(sorted_places, places, "right") - first
@@ -318,14 +319,13 @@ class StructureReader:
         self, rows: LoopRows, family: Family, members: Positions, variables: Family
     ) -> list[Term | TableTerm]:
         """Cover the entries between rows and variables by terms."""
-        row_member = np.full(len(self._model.rhs), -1)
-        row_member[family.positions[members]] = members
-        column_member = np.full(len(self._model.low), -1)
-        column_member[variables.positions] = np.arange(len(variables))
-        chosen = np.flatnonzero((row_member[self._row_of] >= 0) & (column_member[self._model.columns] >= 0))
-        remaining = _Entries(chosen, row_member[self._row_of[chosen]], column_member[self._model.columns[chosen]])
+        positions, columns = family.positions[members], self._model.columns
+        row_member, column_member = np.arange(len(self._model.rhs)), np.arange(len(self._model.low))
+        row_member[positions], column_member[variables.positions] = members, np.arange(len(variables))
+        chosen = np.flatnonzero(np.isin(self._row_of, positions) & np.isin(columns, variables.positions))
+        remaining = _Entries(chosen, row_member[self._row_of[chosen]], column_member[columns[chosen]])
         terms: list[Term | TableTerm] = []
-        while len(remaining.places) and len(terms) < MAX_TERMS:
+        while len(terms) < MAX_TERMS:
             best = self._best_cover(rows, family, members, variables, remaining)
             if best is None:
                 break

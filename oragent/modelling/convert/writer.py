@@ -36,6 +36,8 @@ class SourceWriter(ABC):
 
     # Function for sums of terms.
     total = "sum"
+    # Further names that the source must not define.
+    reserved = ""
     # Kinds of names that may equal names of Python's functions.
     hidden_by_none: tuple[str, ...] = ()
     # Value of an infinite bound in a table.
@@ -44,7 +46,7 @@ class SourceWriter(ABC):
     def __init__(self, structure: ModelStructure) -> None:
         self.structure = structure
         self._names: dict[tuple[str, str], str] = {}
-        self._used = {*TAKEN.split(), *keyword.kwlist}
+        self._used = {*TAKEN.split(), *self.reserved.split(), *keyword.kwlist}
         # Terms of the objective, and statements after the rows, for nonlinear parts.
         self.objective_terms: list[str] = []
         self.statements: list[str] = []
@@ -63,7 +65,7 @@ class SourceWriter(ABC):
         """Return the identifier for a name. Equal names get the same identifier."""
         if (kind, name) not in self._names:
             text = re.sub(r"\W+", "_", name).strip("_") or kind
-            if text[0].isdigit() or not text.isidentifier():
+            if not text.isidentifier():
                 text = f"{kind}_{re.sub(r'[^0-9A-Za-z_]', '_', text)}"
             if (hasattr(builtins, text) and kind not in self.hidden_by_none) or text in self._used:
                 text = f"{text}_"

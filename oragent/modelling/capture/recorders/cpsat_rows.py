@@ -177,4 +177,4 @@ class CaseWriter:
 
 def _holds(literal: int, point: Sequence[float]) -> bool:
     """Return True if a literal is true at a point. A negative reference is a negated variable."""
-    return point[literal] > 0.5 if literal >= 0 else point[~literal] < 0.5
+    return bool(point[literal]) if literal >= 0 else not point[~literal]

@@ -59,7 +59,7 @@ def _of_linprog(
 ) -> Snapshot:
     snapshot = Snapshot(version)
     costs = np.asarray(c, dtype=float).ravel()
-    kinds = np.zeros(len(costs)) if integrality is None else np.broadcast_to(np.asarray(integrality), len(costs))
+    kinds = np.broadcast_to(0 if integrality is None else integrality, len(costs))
     pairs = np.array(bounds if bounds is not None else (0, None), dtype=object)
     if pairs.ndim == 1 or pairs.shape == (1, 2):
         pairs = np.tile(pairs.reshape(1, 2), (len(costs), 1))
@@ -68,7 +68,7 @@ def _of_linprog(
         _add_column(snapshot, at, low, high, int(kinds[at]), float(cost))
     for name, matrix, limits in (("A_ub", A_ub, b_ub), ("A_eq", A_eq, b_eq)):
         if matrix is not None:
-            upper = np.asarray(limits, dtype=float).ravel()
+            upper = np.asarray(limits).ravel()
             lower = np.full(len(upper), -np.inf) if name == "A_ub" else upper
             _add_rows(snapshot, name, matrix, lower, upper)
     return recorder.fill_keys(snapshot, snapshot, None, None)
@@ -86,9 +86,9 @@ def _of_milp(
 ) -> Snapshot:
     snapshot = Snapshot(version)
     costs = np.asarray(c, dtype=float).ravel()
-    kinds = np.zeros(len(costs)) if integrality is None else np.broadcast_to(np.asarray(integrality), len(costs))
+    kinds = np.broadcast_to(0 if integrality is None else integrality, len(costs))
     low, high = (0.0, np.inf) if bounds is None else (_side(bounds, "lb", 0), _side(bounds, "ub", 1))
-    lows, highs = (np.broadcast_to(np.asarray(side, dtype=float), len(costs)) for side in (low, high))
+    lows, highs = (np.broadcast_to(side, len(costs)) for side in (low, high))
     for at, cost in enumerate(costs):
         _add_column(snapshot, at, lows[at], highs[at], int(kinds[at]), float(cost))
     given = [] if constraints is None else constraints
@@ -97,7 +97,7 @@ def _of_milp(
     for number, constraint in enumerate(given):
         matrix, lower, upper = (constraint.A, constraint.lb, constraint.ub) if hasattr(constraint, "A") else constraint
         count = matrix.shape[0] if hasattr(matrix, "shape") and len(matrix.shape) == 2 else len(np.atleast_2d(matrix))
-        sides = (np.broadcast_to(np.asarray(side, dtype=float), count) for side in (lower, upper))
+        sides = (np.broadcast_to(side, count) for side in (lower, upper))
         _add_rows(snapshot, "constraint" if len(given) == 1 else f"constraint_{number + 1}", matrix, *sides)
     return recorder.fill_keys(snapshot, snapshot, None, None)
 
