@@ -31,7 +31,7 @@ def random_schedule(rng: np.random.Generator):
         else:
             tasks.append(model.new_fixed_size_interval_var(start, hours, f"t{place}"))
         starts.append(start)
-        ends.append(start + hours)
+        ends.append(end if place == 1 else start + hours)
     kind = int(rng.integers(3))
     if kind == 0:
         model.add_no_overlap(tasks)
@@ -94,6 +94,29 @@ def test_an_objective_has_its_sense_constant_and_scale() -> None:
     model.proto.objective.scaling_factor = 0
     made = from_cpsat.read_constraints(model.proto, "ortools").snapshot
     assert (made.cost, made.constant, made.maximize) == ([2, 0, 0], 1, False)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "count"),
+    [(None, 3, 1), (None, 4, 0), (None, 5, 0), (2, None, 1), (1, None, 0), (0, None, 0), (2, 3, 2)],
+)
+def test_a_row_under_a_condition_is_written_where_it_excludes_a_value(
+    low: int | None, high: int | None, count: int
+) -> None:
+    model = cp_model.CpModel()
+    x, b = model.new_int_var(1, 4, "x"), model.new_bool_var("b")
+    domain = cp_model.Domain(cp_model.INT_MIN if low is None else low, cp_model.INT_MAX if high is None else high)
+    model.add_linear_expression_in_domain(x, domain).only_enforce_if(b)
+    made = from_cpsat.read_constraints(model.proto, "ortools").snapshot
+    assert len(made.rows) == count
+    for value, holds in ((value, holds) for value in range(1, 5) for holds in (0, 1)):
+        point = np.array([value, holds])
+        sums = [
+            sum(v * point[column] for column, v in zip(made.indices[begin:end], made.values[begin:end], strict=True))
+            for begin, end in zip(made.starts, made.starts[1:], strict=False)
+        ]
+        is_met = all(a <= s <= z for a, s, z in zip(made.row_low, sums, made.row_high, strict=True))
+        assert is_met == (not holds or ((low or 1) <= value <= (high or 4)))
 
 
 def test_intervals_make_a_schedule_and_their_conditions_are_kept() -> None:

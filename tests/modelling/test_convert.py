@@ -6,6 +6,7 @@ import contextlib
 import importlib.util
 import io
 import itertools
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -251,6 +252,8 @@ def test_labels_that_are_whole_numbers_are_written_as_numbers(form: str) -> None
     lists = [ast.literal_eval(node) for node in ast.walk(tree) if isinstance(node, ast.List) and node.elts]
     keys = [list(ast.literal_eval(node)) for node in ast.walk(tree) if isinstance(node, ast.Dict) and node.keys]
     labels = [1, 20, -3, "04", "1.5", "w6", 0]
+    # Bounds that are alike are numbers.
+    assert re.search(r"(ub|upBound)=9\b|\(0, 9\)", ast.unparse(tree))
     assert labels in lists
     assert labels in keys
 

@@ -1,5 +1,6 @@
 """Models that are opened by their paths, without running a program: which one it is, and what is said of it."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -63,6 +64,16 @@ def test_a_joined_model_is_opened_and_its_further_objectives_are_said(opened) ->
     assert model is joined
     assert said[:2] == opened(RUN)[1]
     assert said[2].endswith(": waste")
+
+
+def test_long_names_are_cut_in_what_is_said(opened) -> None:
+    joined = steel()
+    joined = replace(joined, objectives=(*joined.objectives, replace(joined.base_objective, name="g" * 99, priority=1)))
+    long = replace(LAST, framework="f" * 99, matched=("m" * 99, "n" * 99), reason="r" * 999)
+    _, said = opened(replace(RUN, models=(long,), joined_model=joined))
+    counts = {letter: 1 + len(rest) for letter, rest in re.findall(r"([fmnrg])(\1{20,}…?)", " ".join(said))}
+    verdict = f"{ClaimVerdict.FALSE}: "
+    assert counts == {"f": 60, "m": 60, "n": 60, "r": SHOWN - len(verdict), "g": 60}
 
 
 def test_a_program_without_a_model_is_refused_with_its_reason(opened) -> None:

@@ -20,7 +20,7 @@ from oragent.modelling.capture import recorder as recorder_module
 from oragent.modelling.capture.assembling import assemble
 from oragent.modelling.capture.reading import ReadModel, read_model
 from oragent.modelling.capture.recorder import Recorder, find_by_index, package_version
-from oragent.modelling.capture.recorders import from_cpsat, from_highs, from_pulp, from_pyomo, from_scipy
+from oragent.modelling.capture.recorders import from_cpsat, from_gurobi, from_highs, from_pulp, from_pyomo, from_scipy
 from oragent.modelling.capture.snapshot import DataTable, Snapshot
 from oragent.modelling.capture.snapshot_solving import solve_snapshot
 from oragent.modelling.data.solution import SolveStatus
@@ -408,12 +408,12 @@ def test_products_of_two_data_of_pyomo_are_no_links() -> None:
     pe = pytest.importorskip("pyomo.environ")
     m = pe.ConcreteModel()
     m.p, m.q = pe.Param(initialize=3.0, mutable=True), pe.Param(initialize=5.0, mutable=True)
-    m.x, m.y = pe.Var(bounds=(0, 4)), pe.Var(bounds=(0, 4))
-    m.o = pe.Objective(expr=m.p * m.q * m.x + (m.p + 2 * m.q) * m.y)
+    m.x, m.y, m.z = pe.Var(bounds=(0, 4)), pe.Var(bounds=(0, 4)), pe.Var(bounds=(0, 4))
+    m.o = pe.Objective(expr=m.p * m.q * m.x + (m.p + 2 * m.q) * m.y - m.p * m.q * m.z)
     made = from_pyomo.take_snapshot(m, Recorder(None, "\0", 60.0))
     links = list(zip(made.links.targets, made.links.places, made.links.factors, strict=True))
     assert links == [("cost", 1, 1.0), ("cost", 1, 2.0)]
-    assert made.cost == [15.0, 13.0]
+    assert made.cost == [15.0, 13.0, -15.0]
     assert (m.p.value, m.q.value) == (3.0, 5.0)
     # Rounding of large figures is no product.
     m = pe.ConcreteModel()
@@ -422,6 +422,66 @@ def test_products_of_two_data_of_pyomo_are_no_links() -> None:
     m.o = pe.Objective(expr=(0.1 * m.p + 0.7 * m.q) / 3 * m.x)
     links = from_pyomo.take_snapshot(m, Recorder(None, "\0", 60.0)).links
     assert links.factors == [pytest.approx(0.1 / 3), pytest.approx(0.7 / 3)]
+
+
+def test_a_model_of_gurobi_has_all_of_its_parts(recorder: Recorder) -> None:
+    gp = pytest.importorskip("gurobipy")
+
+    def read(model: Any, *families: tuple[str, str, Any]) -> Snapshot:
+        model.update()
+        return from_gurobi._snapshot(gp, model, "gurobipy 1", recorder, list(families))
+
+    with gp.Env(params={"OutputFlag": 0}) as environment, gp.Model("plan", env=environment) as m:
+        x, ship = m.addVar(lb=-gp.GRB.INFINITY, ub=7.5), m.addVars(["a", "b"], range(2), vtype="I", name="ship")
+        lot, b = m.addVar(1, 6, vtype="S", name="lot"), m.addVar(-3, 5, vtype="B", name="b")
+        box = m.addMVar((2, 1), ub=4, vtype="N", name="box")
+        low = m.addConstr(2 * x - b <= 9)
+        tall = m.addConstrs((ship[label, 0] >= len(label) for label in ("a", "b")), name="tall")
+        m.addConstr(x + lot == 2.5, name="same")
+        m.setObjective(3 * x - lot + 4.5, gp.GRB.MAXIMIZE)
+        made = read(m, ("columns", "ship", ship), ("columns", "box", box), ("rows", "", low), ("rows", "tall", tall))
+        assert (made.name, made.maximize, made.constant, made.missing) == ("plan", True, 4.5, [])
+        names = ["C0", "ship[a,0]", "ship[a,1]", "ship[b,0]", "ship[b,1]", "lot", "b", "box[0,0]", "box[1,0]"]
+        assert (made.columns, made.rows) == (names, ["R0", "tall[a]", "tall[b]", "same"])
+        assert made.low == [-INF, 0, 0, 0, 0, 1, 0, 0, 0]
+        assert made.high == [7.5, INF, INF, INF, INF, 6, 1, 4, 4]
+        assert made.integer == [False, True, True, True, True, False, True, True, True]
+        assert made.cost == [3, 0, 0, 0, 0, -1, 0, 0, 0]
+        assert [part["variable"] for part in made.features["semi_continuous"]] == [5, 7, 8]
+        assert (made.row_low, made.row_high) == ([-INF, 1, 1, 2.5], [9, INF, INF, 2.5])
+        dense = csr_matrix((made.values, made.indices, made.starts), shape=(4, 9)).toarray()
+        assert [dict(zip(np.flatnonzero(row).tolist(), row[row != 0].tolist(), strict=True)) for row in dense] == [
+            {0: 2, 6: -1}, {1: 1}, {3: 1}, {0: 1, 5: 1}
+        ]  # fmt: skip
+        keys = dict(zip(made.columns, made.column_keys, strict=True))
+        assert keys["ship[b,1]"] == ("ship", ["b", "1"], "framework")
+        assert keys["box[1,0]"] == ("box", ["1", "0"], "framework")
+        assert (keys["lot"], made.row_keys[1:3]) == (None, [("tall", [label], "framework") for label in "ab"])
+        m.setPWLObj(b, [0, 1], [0, 2])
+        assert len(read(m).missing) == 1
+    with gp.Env(params={"OutputFlag": 0}) as environment, gp.Model(env=environment) as m:
+        m.addVar(obj=2.0, name="y")
+        made = read(m)
+        assert (made.name, made.columns, made.maximize, made.cost) == ("", ["y"], False, [2.0])
+        assert made.features == {}
+
+
+def test_claims_of_gurobi_have_values_where_there_is_a_point() -> None:
+    def model(**parts: Any) -> Any:
+        values = {
+            "Status": 2,
+            "SolCount": 1,
+            "NumObj": 1,
+            "ObjVal": 3,
+            "getVars": list,
+            "getAttr": lambda *given: [1.0],
+        }
+        return SimpleNamespace(**values | parts)
+
+    assert from_gurobi._claim(model()) == ("optimal", 3.0, [1.0])
+    assert from_gurobi._claim(model(SolCount=0, Status=3)) == ("infeasible", None, None)
+    # The value of several objectives is not that of the first one.
+    assert from_gurobi._claim(model(NumObj=2, Status=77)) == ("status 77", None, [1.0])
 
 
 def test_a_solver_of_pyomo_is_always_there() -> None:
@@ -648,6 +708,7 @@ def test_a_binary_of_pulp_4_is_within_0_and_1(
     problem = SimpleNamespace(to_dict=lambda: plain, objective=None, sense=-1, name=None, variables=list)
     made = read_pulp(problem, recorder)
     assert (made.columns, made.cost, made.integer, made.maximize) == (["b"], [2.0], [True], True)
+    assert (made.constant, made.name, made.objective) == (0.0, "", "")
     assert (made.low[0], made.high[0]) == ends
 
 
@@ -704,4 +765,8 @@ def test_a_problem_of_pulp_with_products_gets_the_best_point(least: int, status:
     assert product.varValue == pytest.approx(0)
     made = read_pulp(problem, recorder, products)
     assert (claim[0], claim[1]) == (status, pytest.approx(3.5))
+    # One variable without a value.
+    kept, y.varValue = y.varValue, None
+    assert from_pulp._claim(pulp, problem, products) == (status, None, None)
+    y.varValue = kept
     assert dict(zip(made.columns, map(round, claim[2]), strict=True)) == {"x": 1, "y": 0, "z": round(z.varValue)}

@@ -300,6 +300,8 @@ def test_deadlines_that_contradict_each_other_are_named_with_their_times(monkeyp
     assert re.findall(r"'(\w)' by (\d+)", " ".join(lines)) in ([("a", "4"), ("b", "5")], [("b", "5"), ("d", "6")])
     # Without deadlines the five intervals end at 15.
     assert "15" in lines[-1]
+    late = explain_schedule(replace(schedule, goal=ScheduleGoal.WEIGHTED_TARDINESS), failed)
+    assert late == lines[:-1]
     for most, is_reduced in ((4, True), (3, False)):
         monkeypatch.setattr(explanation_module, "MAX_SOLVES", most)
         assert ("'b' by 5" in explain_schedule(schedule, failed)[0]) == is_reduced

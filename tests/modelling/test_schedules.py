@@ -5,6 +5,7 @@ import csv
 import io
 import itertools
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -167,7 +168,9 @@ def test_deadlines_in_conflict_are_a_smallest_set() -> None:
 
 def test_the_mixed_integer_model_is_that_of_the_schedule(monkeypatch: pytest.MonkeyPatch) -> None:
     schedule = job_shop_from_text(SMALL)
-    assert solve_arrays(schedule_rows(schedule).to_arrays()).objective == pytest.approx(shortest(SMALL_JOBS))
+    rows = schedule_rows(replace(schedule, name="small"))
+    assert solve_arrays(rows.to_arrays()).objective == pytest.approx(shortest(SMALL_JOBS))
+    assert rows.name == "small"
     assert job_shop_from_text(SMALL) == schedule
     assert job_shop_from_text("1 1\n0 1000000000\n").intervals[0].duration == 10**9
     monkeypatch.setattr(files_module, "MAX_OPERATIONS", 6)

@@ -117,12 +117,13 @@ def test_families_of_several_relations_and_kinds_are_divided() -> None:
     builder = weeks(3)
     x = builder.add_variables("x", ["week"])
     unused = builder.add_variables("unused", ["week"])
+    paid = builder.add_variables("paid", ["week"])
     for name, at, relation in (("a", 0, "<="), ("b", 1, ">="), ("c", 2, "<=")):
         builder.add_rows(name, [], relation, columns=[x[at]], rhs=float(at))
     builder.add_rows("r", ["week"], "<=", rows=[0, 1, 2], columns=x, rhs=1.0)
-    builder.set_objective("gain", "maximize", [unused[1]], [2.0])
+    builder.set_objective("gain", "maximize", [unused[1], *paid], [2.0, 1.0, 1.0, 1.0])
     model = builder.build()
-    whole = np.array([True, False, False, True, True, True])
+    whole = np.array([True, False, False] + [True] * 6)
     relations = model.relations.copy()
     relations[-2] = 1
     changed = type(model)(
@@ -134,7 +135,7 @@ def test_families_of_several_relations_and_kinds_are_divided() -> None:
         ("r", -1, [("1",), ("3",)]), ("r_2", 1, [("2",)]),
     ]  # fmt: skip
     assert [(family.is_integer, family.integer_keys, family.has_unused) for family in found.variables] == [
-        (False, [("1",)], False), (True, None, True),
+        (False, [("1",)], False), (True, None, True), (True, None, False),
     ]  # fmt: skip
     assert found.is_maximized
     assert found.variables[1].cost == WrittenFigure(1.0, "unused_cost", ("w",))

@@ -107,7 +107,7 @@ class Recorder:
         except Exception as problem:
             reason = f"it cannot be read: {type(problem).__name__}: {str(problem)[:300]}"
             text = Snapshot(framework, missing=[reason]).to_text()
-        if len(text) > MAX_BYTES // 2:
+        if 2 * len(text) > MAX_BYTES:
             text = Snapshot(framework, missing=[f"it takes {len(text):,} bytes, more than are read"]).to_text()
         self._write(f"{self.count:06}.json", text)
         self._sizes[self.count] = len(text)

@@ -154,8 +154,10 @@ class _Reader:
             letter = self._text[position]
             if letter == '"' and self._text[position - 1] != "\\":
                 is_quoted = not is_quoted
-            elif not is_quoted:
-                depth += (letter == "(") - (letter == ")")
+            elif letter == "(" and not is_quoted:
+                depth += 1
+            elif letter == ")" and not is_quoted:
+                depth -= 1
             if not depth and not is_quoted:
                 argument = self._text[self._at + 1 : position].strip()
                 self._at = position + 1

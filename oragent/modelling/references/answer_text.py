@@ -88,8 +88,10 @@ def _closing_brace(text: str, begin: int) -> int:
         letter = text[position]
         if letter == '"':
             is_quoted = not is_quoted
-        elif not is_quoted:
-            depth += (letter == "{") - (letter == "}")
+        elif letter == "{" and not is_quoted:
+            depth += 1
+        elif letter == "}" and not is_quoted:
+            depth -= 1
             if not depth:
                 return position
     return begin

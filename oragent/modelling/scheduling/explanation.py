@@ -18,7 +18,7 @@ def explain_schedule(
 ) -> tuple[str, ...]:
     """Return sentences about a solution. For an infeasible schedule, they name conflicting deadlines."""
     if solution.status is SolveStatus.INFEASIBLE:
-        return tuple(_explain_conflict(schedule, options or SolverOptions()))
+        return tuple(_explain_conflict(schedule, options))
     if not solution.starts:
         return ()
     lines = [*_explain_bounds(schedule)]
@@ -118,7 +118,7 @@ def _explain_machines(schedule: SchedulingModel, starts: Mapping[str, int]) -> I
             yield f"Machine {quoted(machine.name)} works {load} from {first} to {last}, idle {last - first - load}."
 
 
-def _explain_conflict(schedule: SchedulingModel, options: SolverOptions) -> Iterator[str]:
+def _explain_conflict(schedule: SchedulingModel, options: SolverOptions | None) -> Iterator[str]:
     """Find an irreducible set of conflicting deadlines."""
     timed = [interval.name for interval in schedule.intervals if interval.deadline is not None]
     without = _without_deadlines(schedule, timed)

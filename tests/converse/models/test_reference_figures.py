@@ -1,5 +1,6 @@
 """Arithmetic, statements and members of references, and results for prompts, against their definitions."""
 
+import contextlib
 import itertools
 import json
 
@@ -149,8 +150,11 @@ def test_members_that_a_list_omits_are_zero_only_if_it_lists_all_others(bench: W
 def test_rows_bind_where_their_slack_is_small_for_their_size(bench: Workbench) -> None:
     slacks = bench.results["r6"]
     name = slacks.members[0].name
-    for value, slack, binds in ((0.5, 1e-7, True), (0.5, 1e-4, False), (-1e6, 1e-1, True), (1e6, 10.0, False)):
-        figures = {"value": Figure.exact(value), "slack": Figure.exact(slack)}
+    for value, slack, binds in (
+        (0.5, 1e-7, True), (0.5, 1e-6, True), (0.5, 1.5e-6, False), (-1e6, 1e-1, True), (1e6, 10.0, False), (None, 0.9e-6, True),
+        (None, 1.5e-6, False),
+    ):  # fmt: skip
+        figures = {"value": Figure(value=value), "slack": Figure.exact(slack)}
         member = slacks.members[0].model_copy(update=figures)
         changed = slacks.model_copy(update={"members": (*slacks.members[1:], member)})
         assert fill(bench, f"r9.binding({name})", r9=changed) == ("binds" if binds else "does not bind")
@@ -211,7 +215,9 @@ def test_fields_sources_and_members_of_a_reference_are_listed_once(bench: Workbe
         f"{exact} ",
         "r1.objective.",
         "r1[0]",
-        "r4.members[999]",
+        f"r4.members[{len(bench.results['r4'].members)}]",
+        "r1.status.low",
+        "r1.status[0]",
         "r4.value(ship",
         "r1.status + 1",
         "",
@@ -220,6 +226,11 @@ def test_fields_sources_and_members_of_a_reference_are_listed_once(bench: Workbe
     ):
         with pytest.raises(ModellingError):
             fill(bench, text)
+    assert fill_reference("r1", bench.results, bench.model).fields == ()
+    for count in (20, 21):
+        with contextlib.suppress(ModellingError) if count > 20 else contextlib.nullcontext():
+            assert fill(bench, "-" * count + "1") == "1"
+            assert count <= 20
     for depth in range(12, 30):
         is_read = True
         try:

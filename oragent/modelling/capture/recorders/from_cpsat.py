@@ -244,7 +244,7 @@ class _RowWriter:
     ) -> None:
         """Write a row that holds if all conditions hold. Each false condition relaxes it up to the extreme value."""
         room = extreme - bound
-        if (room <= 0) == is_upper or room == 0:
+        if (room if is_upper else -room) <= 0:
             # The row always holds.
             return
         # The row written is: terms - room * sum(1 - condition) <= bound.

@@ -60,7 +60,7 @@ def _of_linprog(
     snapshot = Snapshot(version)
     costs = np.asarray(c, dtype=float).ravel()
     kinds = np.broadcast_to(0 if integrality is None else integrality, len(costs))
-    pairs = np.array(bounds if bounds is not None else (0, None), dtype=object)
+    pairs = np.array(bounds if bounds is not None else (0, None))
     if pairs.ndim == 1 or pairs.shape == (1, 2):
         pairs = np.tile(pairs.reshape(1, 2), (len(costs), 1))
     for at, cost in enumerate(costs):
