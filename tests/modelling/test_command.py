@@ -307,6 +307,16 @@ def test_lines_of_the_head_are_not_split_and_its_names_are_bold() -> None:
     assert "as rows" in text
 
 
+def test_the_change_for_a_point_has_a_bold_head(tmp_path: Path) -> None:
+    (tmp_path / "point.json").write_text(json.dumps(solve(steel()).values))
+    write(steel(), tmp_path / "model.json")
+    out = io.StringIO()
+    console = Console(file=out, width=120, force_terminal=True, color_system="standard")
+    solve_file(SolveFileRequest(tmp_path / "model.json", point=tmp_path / "point.json"), console)
+    (line,) = [line for line in out.getvalue().splitlines() if "what would make" in line]
+    assert line.startswith("\x1b[1;36m")
+
+
 def test_a_program_is_solved_and_its_claim_is_said_on_standard_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

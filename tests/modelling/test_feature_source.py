@@ -65,6 +65,15 @@ def test_what_a_library_lacks_is_refused_with_those_that_have_it() -> None:
             with pytest.raises(ModellingError, match="gurobipy") as raised:
                 write_source(indexed, form)
             assert "\n" not in str(raised.value)
+    # Libraries that have exactly the parts of a model are among those that have them.
+    for form in ("pyomo", "mathopt"):
+        parts = {name: PARTS[name] for name in ABLE[form] & PARTS.keys()}
+        indexed = group_by_names(model(ModelFeatures(**parts)))
+        term = replace(indexed.base_objective, quadratic=(QuadraticTerm(0, 0, 1.0),))
+        with pytest.raises(ModellingError) as raised:
+            write_source(replace(indexed, objectives=(term,)), "pulp")
+        named = {name for name in SOURCES if name in str(raised.value)}
+        assert named == {"pulp", "gurobipy", form}
     goals = group_by_names(model(ModelFeatures(goals=GOALS)))
     assert "setObjectiveN" in write_source(goals, "gurobipy")
     with pytest.raises(ModellingError, match="goals"):

@@ -62,11 +62,13 @@ def plan(name: str = "plan", padding: int = 0) -> Snapshot:
 def test_the_last_models_and_their_points_are_kept(
     is_written: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    recorder = Recorder(tmp_path / "solves" if is_written else None, "", 60.0)
+    folder = tmp_path / "run" / "solves" if is_written else None
+    Recorder(folder, "", 60.0)
+    recorder = Recorder(folder, "", 60.0)
 
     def files() -> dict[str, str]:
-        if is_written:
-            return {path.name: path.read_text() for path in (tmp_path / "solves").iterdir()}
+        if folder is not None:
+            return {path.name: path.read_text() for path in folder.iterdir()}
         return dict(recorder.files)
 
     monkeypatch.setattr(recorder_module, "MAX_MODELS", 2)
@@ -86,6 +88,16 @@ def test_the_last_models_and_their_points_are_kept(
     recorder.begin(5.0, 0.25, "")
     assert (recorder.count, recorder.gap) == (0, 0.25)
     assert recorder.files == {}
+
+
+def test_nonlinear_parts_have_names_of_their_own() -> None:
+    made = plan()
+    for name in ("", "cut", "", "cut", "", "other"):
+        made.add_feature("indicators", name=name, binary=0)
+    made.add_feature("semi_continuous", variable=0)
+    names = [part["name"] for part in made.features["indicators"]]
+    assert names == ["indicator", "cut", "indicator_2", "cut_2", "indicator_3", "other"]
+    assert made.features["semi_continuous"] == [{"variable": 0}]
 
 
 def test_what_cannot_be_read_is_recorded_with_its_reason(recorder: Recorder, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from oragent.modelling.data.indexed import Family, IndexedModel
 from oragent.modelling.data.links import LinkedVector
-from oragent.modelling.data.model_values import numbered_name
+from oragent.modelling.data.model_values import Sense, numbered_name
 
 Positions = NDArray[np.int64]
 # Maximum number of terms between a family of rows and one of variables. More entries are written as a table.
@@ -179,7 +179,7 @@ class StructureReader:
             variables,
             rows,
             goal.name,
-            goal.sense.sign < 0,
+            goal.sense is Sense.MAXIMIZE,
             goal.constant,
             {parameter.name: parameter.sets for parameter in model.parameters if parameter.name in used},
         )
