@@ -272,6 +272,7 @@ def test_duals_and_reduced_costs_without_noise() -> None:
         (1.0, 1.0 + 2.1e-9, 2.1e-9),
         (1.0, 1.0 - 2.1e-9, -2.1e-9),
         (0.0, 0.9e-12, 0.0),
+        (0.0, 1e-9 * 1e-3, 0.0),
         (0.0, 2e-12, 2e-12),
     ):
         _, reduced = clean_duals(replace(arrays, cost=np.array([cost, 1000.0])), np.array([dual]))

@@ -303,6 +303,10 @@ DAMAGES: list[tuple[Callable[[IndexedModel], IndexedModel], Callable[[IndexedMod
     (lambda m: m, lambda m: replace(m, variables=(*m.variables, m.variables[0]))),
     (lambda m: m, lambda m: replace(m, variables=(*m.variables[:2], replace(m.variables[2], name="x")))),
     (lambda m: m, lambda m: replace(m, variables=(*m.variables[:2], m.variables[1]))),
+    (
+        lambda m: replace(m, variables=(*m.variables[:2], replace(m.variables[2], name="w"))),
+        lambda m: replace(m, variables=(*m.variables[:2], replace(m.variables[1], name="w"))),
+    ),
     (lambda m: m, lambda m: replace(m, rows=m.rows[:1])),
     (lambda m: m, lambda m: replace(m, variables=(*m.variables[:2], replace(m.variables[2], sets=("s",))))),
 ]

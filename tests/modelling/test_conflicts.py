@@ -546,3 +546,25 @@ def test_the_relaxation_has_no_bounds_that_a_semi_continuous_variable_may_leave(
     assert (relaxed.low.tolist(), relaxed.high.tolist()) == ([-np.inf, -5, -1, 1], [5, np.inf, 4, 3])
     assert not relaxed.features
     assert (relaxed.cost.tolist(), relaxed.constant) == ([0] * 4, 0)
+
+
+@pytest.mark.parametrize(
+    ("limit_s", "options", "expected"),
+    [
+        (5.0, None, (5.0, None)), (None, None, (None, None)), (5.0, SolverOptions(seconds=3.0, nodes=7), (3.0, 7)),
+        (5.0, SolverOptions(nodes=7), (5.0, 7)),
+    ],
+)  # fmt: skip
+def test_the_search_for_the_nearest_point_has_its_limits(
+    limit_s: float | None, options: SolverOptions | None, expected: tuple, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given_options = []
+
+    class Watched(HighsSolver):
+        def solve(self, arrays: Arrays, options: SolverOptions, start: Vector | None = None) -> SolverResult:
+            given_options.append((options.seconds, options.nodes))
+            return super().solve(arrays, options, start)
+
+    monkeypatch.setattr("oragent.modelling.solving.array_solving.find_solver", lambda name: Watched())
+    find_nearest(steel(hours=12).to_staged_arrays(), limit_s=limit_s, options=options)
+    assert given_options == [expected]

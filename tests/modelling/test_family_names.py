@@ -3,7 +3,7 @@
 import pytest
 
 from oragent._base.errors import ModellingError
-from oragent.modelling.data.builder import looks_ordered
+from oragent.modelling.data.builder import IndexedModelBuilder, looks_ordered
 from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.model_records import Objective, Row, Variable
 from oragent.modelling.data.model_values import Relation, Sense
@@ -187,3 +187,15 @@ def test_units_and_meanings_of_a_family_are_those_that_its_members_share() -> No
         ("x", "t", ""),
         ("y", "", "same"),
     ]
+
+
+def test_names_of_a_program_stay_the_flat_names() -> None:
+    builder = IndexedModelBuilder()
+    columns = [int(builder.add_variables(name)[0]) for name in ("ship_a", "ship_b")]
+    builder.add_rows("cap_a", columns=columns)
+    model = builder.build()
+    assert (model.flat_columns, model.flat_rows) == ((), ())
+    names = model.flat_variable_names, model.flat_row_names
+    grouped = group_by_names(model)
+    assert members(grouped) == {"ship": [("a",), ("b",)]}
+    assert (grouped.flat_variable_names, grouped.flat_row_names) == names

@@ -193,3 +193,22 @@ def test_a_wrong_file_of_corrections_names_its_key(text: str, key: str, tmp_path
         read_corrections(tmp_path / "m.lp")
     assert f".{key}:" in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+def test_a_file_of_corrections_is_a_text_of_limited_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "m.families.yaml"
+    for content in (b"variables: [\xff]", b"variables: [x", b"- x: [\n\n", b"[" * 50_000):
+        file.write_bytes(content)
+        with pytest.raises(ModellingError) as refused:
+            read_corrections(tmp_path / "m.lp")
+        assert "\n" not in str(refused.value)
+    file.write_text("separator: '.'")
+    for most, is_read in ((14, True), (13, False)):
+        monkeypatch.setattr("oragent.modelling.data.names.MAX_FILE_BYTES", most)
+        if is_read:
+            assert read_corrections(tmp_path / "m.lp").separator == "."
+        else:
+            with pytest.raises(ModellingError):
+                read_corrections(tmp_path / "m.lp")
+    file.write_text("")
+    assert read_corrections(tmp_path / "m.lp") == FamilyCorrections()

@@ -201,6 +201,8 @@ def test_json_has_nulls_for_what_has_no_end() -> None:
     shorter = {"sense": "minimize", "objective": {}, "variables": [{"name": "x", "low": None, "kind": "integer"}]}
     assert facts(model_from_dict(shorter)) == facts(free)
     assert model_from_dict({**shorter, "variables": [{"name": "x"}]}).variable_records == (Variable("x"),)
+    named = model_from_dict({**shorter, "name": "plan", "meaning": "what it is for"})
+    assert (named.name, named.meaning) == ("plan", "what it is for")
 
 
 def test_a_solution_is_plain_data() -> None:

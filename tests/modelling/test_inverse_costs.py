@@ -187,3 +187,11 @@ def test_a_search_that_is_not_finished_settles_nothing(status: SolverStatus, mon
     assert inverse_costs(milp.to_staged_arrays(), point) is not None
     monkeypatch.setattr("oragent.modelling.solving.inverse_costs.find_solver", lambda name: Stopped())
     assert inverse_costs(milp.to_staged_arrays(), point) is None
+
+
+@pytest.mark.parametrize("side", [1, -1])
+@pytest.mark.parametrize(("room", "is_tight"), [(1e-6, True), (1.001e-6, False)])
+def test_a_point_at_the_tolerance_from_a_limit_is_at_it(side: int, room: float, is_tight: bool) -> None:
+    x = Variable("x", *sorted((0.0, -side)))
+    milp = IndexedModel.from_records([x], [], Objective({"x": -3 * side}), Sense.MINIMIZE)
+    assert inverse(milp, {"x": -side * room}).change == pytest.approx(0 if is_tight else 3)

@@ -68,6 +68,10 @@ ROWS = [
     ({"columns": PARTS["columns"] + "    x  d  0\n"}, {}),
     ({"columns": "COLUMNS\n    y  e  5\n    y  o  3  d  4\n    x  o  1  c  2\n    z  c  6\n"}, {}),
     ({"more": "LAZYCONS\n L  f\nUSERCUTS\n G  g\n"}, {"f": ({}, LESS, 0), "g": ({}, MORE, 0)}),
+    (
+        {"rows": PARTS["rows"] + " L  MARKER\n", "columns": PARTS["columns"] + "    z  MARKER  5\n"},
+        {"MARKER": ({"z": 5}, LESS, 0)},
+    ),
     ({"more": "RANGES\n    R  c  3\n"}, {"c": None, "c least": (ALL["c"][0], MORE, 4), "c most": ALL["c"]}),
     ({"more": "RANGES\n    R  c  -3\n"}, {"c": None, "c least": (ALL["c"][0], MORE, 4), "c most": ALL["c"]}),
     ({"more": "RANGES\n    R  d  3\n"}, {"d": None, "d least": ALL["d"], "d most": (ALL["d"][0], LESS, 11)}),

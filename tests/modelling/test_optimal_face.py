@@ -219,3 +219,11 @@ def test_intervals_are_those_of_the_given_duals() -> None:
     for _ in range(2):
         assert face.rhs_interval(0, np.array([3.0, 0.0])) == pytest.approx((0, 4))
         assert face.rhs_interval(0, np.array([0.0, 3.0])) == pytest.approx((4, INF))
+
+
+@pytest.mark.parametrize(
+    ("value", "is_nondegenerate"), [(2e-7, True), (-2e-7, True), (2.1e-7, False), (-2.1e-7, False)]
+)
+def test_a_free_variable_at_0_may_be_outside_of_the_basis(value: float, is_nondegenerate: bool) -> None:
+    assert face_of([0], [-INF], [INF], [value]).is_nondegenerate is is_nondegenerate
+    assert face_of([0], [-INF], [9], [value]).is_nondegenerate is False

@@ -342,6 +342,8 @@ def test_the_figures_of_a_point_are_the_sums_of_its_values(
     assert found.solver.startswith("HiGHS")
     near_0 = model.with_records(objective=replace(model.objective_record, constant=-7.5))
     assert evaluate_point(near_0, {"x": 2.0, "y": 1.0}, 2.0, duals=False).gap == 1.5
+    below_0 = model.with_records(objective=replace(model.objective_record, constant=-18.0))
+    assert evaluate_point(below_0, {"x": 2.0, "y": 1.0}, -11.0, duals=False).gap == pytest.approx(0.1)
     assert evaluate_point(model, {"x": 3.0, "y": 3.0}, bound).objective == 17.0
 
 

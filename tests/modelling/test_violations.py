@@ -12,6 +12,7 @@ from oragent.modelling.data.features import (
     BinaryProduct,
     Extreme,
     Indicator,
+    OrderedSet,
     PiecewiseLinear,
     QuadraticRow,
     QuadraticTerm,
@@ -102,3 +103,24 @@ def test_the_violation_of_a_curve_is_relative_to_its_figures(x: float, y: float,
     flat = PiecewiseLinear("c", "x", "y", ((0.0, 0.0), (1.0, 0.25)))
     assert flat.violation({"x": 1.5, "y": 0.25}.__getitem__) == 0.5
     assert flat.violation({"x": 1.0, "y": 0.75}.__getitem__) == 0.5
+
+
+@given(
+    sizes=st.lists(values, min_size=1, max_size=5),
+    kind=st.sampled_from([1, 2]),
+    order=st.randoms(use_true_random=False),
+)
+def test_an_ordered_set(sizes: list[float], kind: int, order) -> None:
+    names = [f"x{at}" for at in range(len(sizes))]
+    shuffled = order.sample(range(len(sizes)), len(sizes))
+    part = OrderedSet("s", kind, {names[at]: 2.0 * at for at in shuffled})
+    others = [sum(map(abs, [*sizes[:at], *sizes[at + kind :]])) for at in range(len(sizes))]
+    violation = part.violation(dict(zip(names, sizes, strict=True)).__getitem__)
+    check(violation, min(others))
+    assert violation in (0.0, *map(abs, sizes))
+    assert OrderedSet("s", kind, {}).violation({}.__getitem__) == 0
+
+
+def test_a_condition_holds_for_values_above_a_half() -> None:
+    part = Indicator("i", "b", True, {"x": 1.0}, Relation.AT_MOST, 0.0)
+    assert [part.violation({"x": 1.0, "b": at}.__getitem__) for at in (0.5, 0.51)] == [0.0, 1.0]

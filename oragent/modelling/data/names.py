@@ -101,9 +101,9 @@ def read_corrections(model_path: Path) -> FamilyCorrections:
         if isinstance(problem, ValidationError):
             first = validation_line(problem, "corrections")
         else:
-            first = plain(str(problem).splitlines()[0], 120)
+            first = str(problem).splitlines()[0]
         raise ModellingError(
-            f"{plain(str(path), 200)}: {first}; expected 'variables: [PATTERN]', 'rows: [PATTERN]', "
+            f"{plain(str(path), 200)}: {plain(first, 300)}; expected 'variables: [PATTERN]', 'rows: [PATTERN]', "
             "'separator: TEXT' and 'sets: {GUESSED: NAME}'"
         ) from None
 

@@ -50,7 +50,7 @@ def read_sol(text: str) -> SolutionFile:
         ModellingError: A line has an unknown form, or the file has neither values nor a status.
     """
     own_names = {stand_in: str(_json_name(name)) for stand_in, name in NOTE.findall(text)}
-    if text.lstrip().startswith("<?xml") or "<CPLEXSolution" in text[:2000]:
+    if text.lstrip().startswith("<?xml") or "<CPLEXSolution" in text:
         values, status, is_sparse = _read_cplex(text), _status_in(_cplex_header(text)), False
     elif "# Primal solution values" in text:
         values, status, is_sparse = _read_highs(text), _status_in(text.partition("# Primal")[0]), False

@@ -33,16 +33,14 @@ def with_whole_limits(arrays: Arrays) -> Arrays:
     low, high = _whole_ends(arrays.low, arrays.high, integer)
     is_fractional = ~integer[matrix.columns] | (matrix.values != np.round(matrix.values))
     fractional = np.bincount(matrix.row_indices, is_fractional, len(arrays.row_low))
-    is_whole = (fractional == 0) & (np.diff(matrix.starts) > 0)
+    is_whole = fractional == 0
     is_whole[[soft.row for soft in arrays.features.soft_rows]] = False
     row_low, row_high = _whole_ends(arrays.row_low, arrays.row_high, is_whole)
     return replace(arrays, low=low, high=high, row_low=row_low, row_high=row_high)
 
 
 def _whole_ends(low: Vector, high: Vector, is_whole: np.ndarray) -> tuple[Vector, Vector]:
-    with np.errstate(invalid="ignore"):
-        least = np.where(np.isfinite(low), np.ceil(low - NOISE * scales_of(low)), low)
-        most = np.where(np.isfinite(high), np.floor(high + NOISE * scales_of(high)), high)
+    least, most = np.ceil(low - NOISE * scales_of(low)), np.floor(high + NOISE * scales_of(high))
     chosen = is_whole & (least <= most)
     return np.where(chosen, least, low), np.where(chosen, most, high)
 

@@ -1,9 +1,12 @@
 """A program as a solver: CBC, where PuLP brings it, and programs that fail."""
 
+import contextlib
 import platform
 import shlex
 import stat
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,9 +19,10 @@ from oragent.modelling.files.sol_files import SolutionFile
 from oragent.modelling.files.text_forms import from_text
 from oragent.modelling.operations import ModelSession, SolveLimits
 from oragent.modelling.solving.back_ends.command import CommandSolver, _model_text, _result
-from oragent.modelling.solving.back_ends.protocol import SolverStatus
+from oragent.modelling.solving.back_ends.protocol import Limit, SolverOptions, SolverStatus
 from oragent.modelling.solving.back_ends.registry import find_solver
 from oragent.modelling.solving.model_solving import solve
+from oragent.sandbox.messages import Command, EndReason
 from oragent_benchmarks.families import FAMILIES
 from tests.modelling.models import pharmacy
 from tests.modelling.shops import NEED, fixed_shop
@@ -142,3 +146,28 @@ def test_a_program_gets_all_columns_and_a_minimisation_without_a_constant(form: 
     assert (read.sense, read.objective_record.constant) == (Sense.MINIMIZE, 0.0)
     assert dict(read.objective_record.terms) == {"x0": -5.0 * sense.sign, "x3": 2.0 * sense.sign}
     assert [(row.name, dict(row.terms), row.rhs) for row in read.row_records] == [("r0", {"x0": 1.0, "x2": 3.0}, 20.0)]
+
+
+@pytest.mark.parametrize(("seconds", "cpu_s", "wall_s"), [(None, 601.0, 1210.0), (5.0, 6.0, 20.0)])
+def test_a_program_runs_with_limits(
+    seconds: float | None, cpu_s: float, wall_s: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commands: list[Command] = []
+    ends = [
+        (EndReason.EXITED, {"model.sol": b"x0 50\nx1 117\n"}), (EndReason.MEMORY, {}), (EndReason.DEADLINE, {}),
+        (EndReason.SIGNALLED, {}),
+    ]  # fmt: skip
+
+    @contextlib.contextmanager
+    def sandbox(count: int, *, warm: bool) -> Iterator[Callable[..., SimpleNamespace]]:
+        end, files = ends.pop(0)
+        yield lambda command, root_dir: commands.append(command) or SimpleNamespace(end=end, files=files)
+
+    monkeypatch.setattr("oragent.modelling.solving.back_ends.command.Sandbox", sandbox)
+    solver, arrays = CommandSolver.from_line("cp {model.lp} {solution}"), pharmacy().to_staged_arrays()
+    results = [solver.solve(arrays, SolverOptions(seconds=seconds)) for _ in range(4)]
+    assert results[0].values.tolist() == [50, 117]
+    assert [result.limit for result in results] == [None, Limit.MEMORY, Limit.TIME, Limit.TIME]
+    (limits,) = {command.limits for command in commands}
+    assert (limits.cpu_s, limits.wall_s, limits.memory_mb, limits.file_mb) == (cpu_s, wall_s, 4096, 512)
+    assert {command.bring for command in commands} == {("model.sol",)}
