@@ -276,3 +276,16 @@ def test_large_models_are_not_proven(monkeypatch: pytest.MonkeyPatch) -> None:
     for most, is_exact in ((2, True), (1, False)):
         monkeypatch.setattr(certificate, "MAX_ENTRIES", most)
         assert is_proven_exactly(base, np.array([3.0, 0.0]), None, 3.0) == is_exact
+
+
+@pytest.mark.parametrize(
+    ("value", "plain"),
+    [
+        (727.0000000000002, 727.0), (1234567.8910000001, 1234567.891), (12345678.9010000001, 12345678.901),
+        (0.1 + 0.2, 0.3), (-0.30000000000000004, -0.3), (2.5000000000001e-7, 2.5e-7), (1e15 + 0.125, 1e15),
+    ],
+)  # fmt: skip
+def test_figures_with_few_digits_have_no_noise(value: float, plain: float) -> None:
+    is_short = len(f"{plain:.15g}".partition("e")[0].strip("-0.").replace(".", "")) <= 10
+    assert without_noise(value) == (plain if is_short else value)
+    assert without_noise(1 / 3) == 1 / 3

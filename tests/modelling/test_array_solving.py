@@ -14,6 +14,7 @@ from oragent.modelling.data.arrays import FEASIBLE, Arrays, Sparse
 from oragent.modelling.data.features import FurtherObjective, ModelFeatures, QuadraticTerm, SemiContinuous
 from oragent.modelling.data.model_values import Sense
 from oragent.modelling.solving.array_solving import (
+    DUAL_FEASIBLE,
     _rounded_if_feasible,
     check_abilities,
     clean_duals,
@@ -314,7 +315,9 @@ def test_the_bound_of_duals_is_the_least_of_the_lagrangian(sign: int, prices: li
 
 
 @pytest.mark.parametrize("sign", [1, -1])
-@pytest.mark.parametrize(("excess", "is_proof"), [(0.5e-6, True), (0.9e-4, True), (1.1e-4, False)])
+@pytest.mark.parametrize(
+    ("excess", "is_proof"), [(0.5e-6, True), (0.9e-4, True), (DUAL_FEASIBLE * 100, True), (1.1e-4, False)]
+)
 def test_a_price_against_a_missing_limit_is_noise_up_to_a_share_of_the_costs(
     sign: int, excess: float, is_proof: bool
 ) -> None:
@@ -464,3 +467,10 @@ def test_a_violation_of_exactly_the_tolerance_is_allowed() -> None:
         endless = replace(arrays, cost=np.array([0.0, -1.0]), high=np.full(2, INF))
         ended = solve_arrays(endless, solver=Scripted(claim(status=SolverStatus.UNBOUNDED), claim(point)))
         assert (ended.status == "unbounded") is is_feasible
+
+
+def test_after_a_stage_that_was_stopped_no_other_one_begins() -> None:
+    goals = tuple(replace(GOALS[0], name=name, priority=priority) for name, priority in (("a", 3), ("b", 2)))
+    solver = Scripted(claim([10, 10], bound=-42.0), claim(status=STOPPED, limit=Limit.NODES))
+    solution = solve_arrays(model(features=ModelFeatures(goals=goals)), solver=solver)
+    assert (solution.status, solution.limit, len(solver.asked)) == ("feasible", Limit.NODES, 2)

@@ -24,7 +24,7 @@ from oragent.modelling.data.features import (
     SemiContinuous,
     SoftRow,
 )
-from oragent.modelling.data.indexed import IndexedModel, IndexSet
+from oragent.modelling.data.indexed import IndexedModel, IndexSet, SingleFamilies, VariableFamily
 from oragent.modelling.data.model_values import (
     Relation,
     Sense,
@@ -300,6 +300,8 @@ DAMAGES: list[tuple[Callable[[IndexedModel], IndexedModel], Callable[[IndexedMod
     (lambda m: m, lambda m: replace(m, columns=m.columns + 1)),
     (lambda m: m, lambda m: replace(m, columns=m.columns - 1)),
     (lambda m: m, lambda m: replace(m, variables=m.variables[:2])),
+    (lambda m: m, lambda m: replace(m, variables=SingleFamilies(VariableFamily, DETAILS[:2]))),
+    (lambda m: m, lambda m: replace(m, variables=SingleFamilies(VariableFamily, [*DETAILS[:2], DETAILS[0]]))),
     (lambda m: m, lambda m: replace(m, variables=(*m.variables, m.variables[0]))),
     (lambda m: m, lambda m: replace(m, variables=(*m.variables[:2], replace(m.variables[2], name="x")))),
     (lambda m: m, lambda m: replace(m, variables=(*m.variables[:2], m.variables[1]))),

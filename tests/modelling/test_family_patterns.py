@@ -91,6 +91,12 @@ def test_every_name_that_a_pattern_made_is_split_into_texts_that_make_it(first: 
     ]
 
 
+def test_of_several_splits_the_first_labels_are_the_shortest_unless_others_have_longer_ones() -> None:
+    assert keys_of(model_of(["x(a_b_c)"], [], variables=["x({one}_{two})"]), "x") == [("a", "b_c")]
+    names = ["x(a_b_c)", "y(a_b)"]
+    assert keys_of(model_of(names, [], variables=["x({one}_{two})", "y({one})"]), "x") == [("a_b", "c")]
+
+
 @pytest.mark.parametrize(
     "pattern", ["open", "{depot}", "open {}", "open {depot}{town}", "{name} {name} {depot}", "shut {depot}", "{name}"]
 )

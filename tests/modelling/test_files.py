@@ -188,3 +188,11 @@ def test_a_packed_file_has_no_time_so_that_equal_models_have_equal_files(tmp_pat
     write(steel(), tmp_path / "model.lp.gz")
     # Bytes 4 to 7 are the time of the file (RFC 1952).
     assert (tmp_path / "model.lp.gz").read_bytes()[4:8] == bytes(4)
+
+
+def test_a_table_of_values_has_lines_of_unix(tmp_path: Path) -> None:
+    model_files.write_solution(steel(), solve(steel()), tmp_path / "plan.csv")
+    lines = (tmp_path / "plan.csv").read_bytes().split(b"\n")
+    assert lines[0] == b"variable,value,unit"
+    assert lines[1] == b"bands,6000.0,tons"
+    assert (len(lines), lines[-1]) == (5, b"")

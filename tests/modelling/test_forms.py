@@ -337,3 +337,15 @@ def test_substitutes_of_names_are_numbered_and_free() -> None:
     naming = SafeNaming.for_model(model)
     assert naming.variables == {"a b": "x1", "end": "x4", "e1": "x5", "c,d": "x6"}
     assert naming.rows == {"my row": "r2", "bin": "r3", "all of it": "r4"}
+
+
+@pytest.mark.parametrize("form", ["mps", "lp"])
+def test_a_written_file_has_all_digits(form: str) -> None:
+    figures = [1 / 3, 0.1, 2 / 7e5, 1e14 / 3, 123456789.123456789]
+    variables = [Variable(f"x{at}", -value, value) for at, value in enumerate(figures)]
+    row = Row("r", {f"x{at}": value for at, value in enumerate(figures)}, Relation.AT_MOST, 2 / 3)
+    model = IndexedModel.from_records(variables, [row], Objective(dict(row.terms)), Sense.MINIMIZE)
+    text = to_text(model, form)
+    again = from_text(text, form)
+    assert facts(again) == facts(model)
+    assert " 0.1 " in text.replace("\n", " ")

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oragent._base.errors import ModellingError
 from oragent.modelling.data.arrays import Arrays, Sparse
 from oragent.modelling.data.features import ModelFeatures, QuadraticTerm, SemiContinuous
 from oragent.modelling.data.model_values import Sense
@@ -242,3 +243,17 @@ def test_counts_that_do_not_exist_are_0(
     spy.claimed |= {"simplex_iteration_count": simplex, "ipm_iteration_count": interior}
     result = run_highs(arrays(), SolverOptions())
     assert (result.work["nodes"], result.work["iterations"]) == work
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ({"seconds": 0.0}, {"seconds": -0.1}), ({"gap": 0.0}, {"gap": -0.1}), ({"gap": 0.5}, {"gap": float("nan")}),
+        ({"nodes": 0}, {"nodes": -1}), ({"iterations": 0}, {"iterations": -1}), ({"threads": 1}, {"threads": 0}),
+        ({"seed": 0}, {"seed": -1}),
+    ],
+)  # fmt: skip
+def test_options_are_not_negative(right: dict, wrong: dict) -> None:
+    SolverOptions(**right)
+    with pytest.raises(ModellingError):
+        SolverOptions(**wrong)

@@ -303,6 +303,14 @@ def test_the_first_stage_alone_is_one_objective_with_the_same_optimum() -> None:
     assert solve(model).objective == pytest.approx((13 * 0.75 - 3) / 2)
 
 
+def test_other_records_leave_the_rest_of_a_model() -> None:
+    model = replace(flat(["x", "y"], ["r"]), name="plan", meaning="what it is for")
+    changed = model.with_records(variables=[Variable("x"), Variable("y", 0, 4)])
+    assert (changed.name, changed.meaning) == ("plan", "what it is for")
+    assert (changed.row_records, changed.objective_record) == (model.row_records, model.objective_record)
+    assert changed.variable("y").high == 4
+
+
 def test_a_model_without_flat_names_has_those_of_its_members() -> None:
     model = group_by_names(flat(["x_1", "x_2"], ["cap_1", "cap_2"]))
     bare = model.without_flat_names()

@@ -195,3 +195,11 @@ def test_a_point_at_the_tolerance_from_a_limit_is_at_it(side: int, room: float, 
     x = Variable("x", *sorted((0.0, -side)))
     milp = IndexedModel.from_records([x], [], Objective({"x": -3 * side}), Sense.MINIMIZE)
     assert inverse(milp, {"x": -side * room}).change == pytest.approx(0 if is_tight else 3)
+
+
+@pytest.mark.parametrize("sense", Sense)
+@pytest.mark.parametrize(("loss", "change"), [(5, 0), (20, 1)])
+def test_a_whole_point_is_optimal_within_the_tolerance_of_its_worth(sense: Sense, loss: float, change: float) -> None:
+    x = Variable("x", 0, 1e7, VariableKind.INTEGER)
+    milp = IndexedModel.from_records([x], [], Objective({"x": -sense.sign}), sense)
+    assert inverse(milp, {"x": 1e7 - loss}).change == pytest.approx(change)

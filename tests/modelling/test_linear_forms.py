@@ -361,3 +361,45 @@ def test_a_product_with_a_binary_variable_may_be_0(low: float, high: float, ends
     own = {"low": np.array([0, low, 0]), "high": np.array([1, high, 4])}
     form = linear(quadratic=(QuadraticTerm(0, 1, 2.0),), **own)
     assert (form.arrays.low[3], form.arrays.high[3]) == ends
+
+
+# Parts, and the names of their columns and rows, which written files and messages have.
+NAMES: list[tuple[dict, list[str], list[str]]] = [
+    ({"products": (BinaryProduct("p", 2, (0, 1)),)}, [], ["p at most 1", "p at most 2", "p at least", "p not below 0"]),
+    (
+        {"ordered_sets": (OrderedSet("s", 2, {0: 1.0, 1: 2.0, 2: 3.0}),)},
+        ["s place 1", "s place 2"],
+        ["s one place", "s member 1 at most", "s member 2 at most", "s member 2 at least", "s member 3 at most"],
+    ),
+    (
+        {"piecewise": (PiecewiseLinear("c", 1, 2, ((-1, 4), (0, 0), (5, 2))),)},
+        ["c weight 0", "c weight 1", "c weight 2", "c place 1", "c place 2"],
+        ["c weights", "c input", "c output", "c one place", *(f"c member {at} at most" for at in (1, 2, 3))],
+    ),
+    (
+        {"absolutes": (Absolute("a", 1, 2),)},
+        ["a is positive"],
+        ["a above", "a above minus", "a if positive <=", "a if not positive <="],
+    ),
+    ({"indicators": (Indicator("i", 0, True, {1: 1.0}, SAME, 2.0),)}, [], ["i <=", "i >="]),
+    ({"soft_rows": (SoftRow(0, below=1.0, above=2.0),)}, ["short row 0", "over row 0"], []),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("parts", "columns", "rows"), NAMES)
+def test_columns_and_rows_are_named_after_their_part(parts: dict, columns: list[str], rows: list[str]) -> None:
+    form = linear(**parts)
+    assert (list(form.columns), list(form.rows)) == (columns, rows)
+
+
+def test_a_message_names_some_of_the_variables_without_bounds() -> None:
+    names = ["first", "second", "third", "fourth", "fifth"]
+    count = len(names)
+    wide = Arrays(
+        Sense.MINIMIZE, np.zeros(count), 0.0, np.array([0.0, *np.full(count - 1, -INF)]), np.array([1.0, *np.full(count - 1, INF)]),
+        np.array([True, *np.zeros(count - 1, dtype=bool)]), Sparse.from_dense(np.zeros((0, count))), np.zeros(0), np.zeros(0),
+        ModelFeatures(indicators=(Indicator("i", 0, True, dict.fromkeys(range(count), 1.0), LESS, 2.0),)),
+    )  # fmt: skip
+    with pytest.raises(ModellingError) as refused:
+        linearise(wide, PLAIN, names)
+    assert [name in str(refused.value) for name in names] == [False, True, True, True, False]

@@ -462,3 +462,10 @@ def test_objectives_without_a_weight_have_1_and_without_a_priority_0(
     (other,) = model.named_features.goals
     assert {model.objective_record.name, other.name} == {"a", "b"}
     assert (model.objective_record.name, other.weight, other.priority) == (base, pytest.approx(weight), priority)
+
+
+def test_lines_need_no_spaces_at_their_beginning() -> None:
+    model = read_lp("min\nxa + 2 xb\nst\nxa + xb >= 1\n3 xb <= 4\nbounds\nxa <= 5\ngen\nxb\nend\n")
+    assert dict(model.objective_record.terms) == {"xa": 1, "xb": 2}
+    assert rows_of(model) == [("R0", {"xa": 1, "xb": 1}, MORE, 1), ("R1", {"xb": 3}, LESS, 4)]
+    assert [(v.name, v.high, v.is_integer) for v in model.variable_records] == [("xa", 5, False), ("xb", INF, True)]

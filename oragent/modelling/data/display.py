@@ -60,11 +60,10 @@ def figure(value: float) -> str:
         return "0"
     if not NOISE <= abs(value) < 1e15:
         return number(value)
+    if abs(value) < 0.0001:
+        return f"{value:.{DIGITS}g}"
     decimals = max(2, DIGITS - 1 - math.floor(math.log10(abs(value))))
-    text = f"{value:,.{decimals}f}" if abs(value) >= 0.0001 else f"{value:.{DIGITS}g}"
-    if "." in text and "e" not in text:
-        return text.rstrip("0").rstrip(".")
-    return text
+    return f"{value:,.{decimals}f}".rstrip("0").rstrip(".")
 
 
 def signed(value: float, write: Callable[[float], str] = rounded) -> str:

@@ -90,10 +90,11 @@ class LinkedVector:
 
     def select(self, chosen: Positions) -> Self:
         """Return the figures at some positions, by increasing position."""
-        new_place = np.full(len(self.base), -1)
-        new_place[chosen] = np.arange(len(chosen))
-        links = self.links.keep(new_place[self.links.places] >= 0)
-        return replace(self, base=self.base[chosen], links=replace(links, places=new_place[links.places]))
+        is_chosen = np.zeros(len(self.base), dtype=bool)
+        is_chosen[chosen] = True
+        links = self.links.keep(is_chosen[self.links.places])
+        places = np.cumsum(is_chosen)[links.places] - 1
+        return replace(self, base=self.base[chosen], links=replace(links, places=places))
 
     def append(self, after: "LinkedVector") -> Self:
         """Return this vector followed by another."""

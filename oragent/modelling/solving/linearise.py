@@ -261,7 +261,7 @@ class _Builder:
         for column, axis, word in ((part.input, 0, "input"), (part.output, 1, "output")):
             terms = [(weight, point[axis]) for weight, point in zip(weights, part.points, strict=True)]
             self.add_row(f"{part.name} {word}", [*terms, (column, -1.0)], Relation.EQUAL, 0.0)
-        order = {weight: float(position) for position, weight in enumerate(weights, 1)}
+        order = {weight: float(weight) for weight in weights}
         if len(weights) > 2:
             self.add_ordered_set(OrderedSet(part.name, 2, order))
         self.notes.append(f"piecewise linear {quoted(part.name)}: {len(weights)} weights, neighbours only")
@@ -457,7 +457,7 @@ def is_convex(quadratic: Iterable[QuadraticTerm[int]], sign: float) -> bool:
         hessian[position[term.first], position[term.second]] += sign * term.value
         hessian[position[term.second], position[term.first]] += sign * term.value
     values = np.linalg.eigvalsh(hessian)
-    return bool(values[0] >= -CURVATURE * max(1.0, abs(values[-1])))
+    return bool(values[0] >= -CURVATURE * max(1.0, values[-1]))
 
 
 def _able(ability: Ability) -> str:

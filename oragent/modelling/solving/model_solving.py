@@ -204,7 +204,7 @@ def compute_sensitivity(
     return replace(
         result,
         rhs_ranges=_make_ranges(rows, ~differing[0], lambda row: face.rhs_interval(row, basic_duals)),
-        cost_ranges=_make_ranges(columns, np.ones(len(columns), dtype=bool), face.cost_interval),
+        cost_ranges=_make_ranges(columns, np.ones(len(columns)), face.cost_interval),
         bound_ranges=_make_ranges(columns, bounded, lambda column: face.bound_interval(column, basic_duals)),
     )
 
