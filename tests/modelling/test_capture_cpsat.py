@@ -96,6 +96,24 @@ def test_an_objective_has_its_sense_constant_and_scale() -> None:
     assert (made.cost, made.constant, made.maximize) == ([2, 0, 0], 1, False)
 
 
+@pytest.mark.parametrize("is_shared", [False, True])
+@pytest.mark.parametrize(("hours", "last"), [((1, 1, 1), 3), ((2, 1, 2), 5), ((0, 2, 0), 2)])
+def test_tasks_follow_each_other_without_a_gap(is_shared: bool, hours: tuple[int, ...], last: int) -> None:
+    model = cp_model.CpModel()
+    end = model.new_int_var(0, 9, "end")
+    tasks = []
+    for at, length in enumerate(hours):
+        start = model.new_int_var(0, 9, f"s{at}")
+        tasks.append(model.new_fixed_size_interval_var(start, length, f"t{at}"))
+        model.add(end >= start + length)
+    if is_shared:
+        model.add_cumulative(tasks, [2] * len(hours), 3)
+    else:
+        model.add_no_overlap(tasks)
+    model.minimize(end)
+    assert solve(capture(model)[0], duals=False).objective == last
+
+
 @pytest.mark.parametrize(
     ("low", "high", "count"),
     [(None, 3, 1), (None, 4, 0), (None, 5, 0), (2, None, 1), (1, None, 0), (0, None, 0), (2, 3, 2)],

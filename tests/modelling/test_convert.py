@@ -8,6 +8,7 @@ import io
 import itertools
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +87,10 @@ def awkward_model() -> IndexedModel:
         values=[1.0, 2.0, 3.0, 4.0, 5.0],
         rhs=[9.0, 30.0, 40.0, 50.0],
     )
+    builder.add_rows(
+        "irregular pairs", ["ville", "wk"], "<=", keys=[("class", "1"), ("class", "3")], rows=[0, 0, 1],
+        columns=[make[1], make[3], make[0]], values=[1.0, 2.0, 4.0], rhs=[33.0, 44.0],
+    )  # fmt: skip
     builder.add_rows("sum of all", [], "=", columns=[*flow, *make, *total], values=[1.0] * 7 + [-1.0])
     builder.set_objective("cost", "minimize", flow, builder.cells("coût"))
     builder.set_objective("cost", "minimize", [*stock, *total], [0.5, 0.5, 0.5, 0.5, 0.25], constant=12.5)
@@ -235,6 +240,11 @@ def test_loops_are_written_where_families_allow_them() -> None:
     assert source.count("ship[") == 1
 
 
+def test_rows_of_two_keys_read_their_figures_from_a_table() -> None:
+    (line,) = [line for line in write_source(awkward_model(), "pulp").splitlines() if "_make.get((" in line]
+    assert ".items())" in line
+
+
 def test_an_unknown_form_lists_those_there_are(tmp_path: Path) -> None:
     for path, form in ((tmp_path / "m.txt", ""), (tmp_path / "m.lp", "excel")):
         with pytest.raises(ModellingError, match="|".join(FORMS)):
@@ -371,7 +381,12 @@ def test_names_of_a_library_are_not_replaced(form: str, tmp_path: Path) -> None:
     x = builder.add_variables("component", ["name"], high=4.0)
     builder.add_rows("write", ["name"], "<=", rows=[0, 1], columns=x, rhs=builder.cells("value"))
     builder.set_objective("display", "maximize", x, builder.cells("value"))
-    check_source(builder.build(), form, tmp_path)
+    model = builder.build()
+    check_source(model, form, tmp_path)
+    source = write_source(model, form)
+    assert snapshot_of(form, run_source(source.rpartition("\n\n")[0])["m"], small_recorder(tmp_path)).name == "clear"
+    whole = write_source(replace(model, integer=np.ones(2, dtype=bool)), form)
+    assert ("GLOP" in source, "GSCIP" in whole) == (form == "mathopt", form == "mathopt")
 
 
 def test_only_families_with_chosen_keys_have_a_condition() -> None:

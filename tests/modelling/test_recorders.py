@@ -22,7 +22,7 @@ from oragent.modelling.capture.reading import ReadModel, read_model
 from oragent.modelling.capture.recorder import Recorder, find_by_index, package_version
 from oragent.modelling.capture.recorders import from_cpsat, from_gurobi, from_highs, from_pulp, from_pyomo, from_scipy
 from oragent.modelling.capture.snapshot import DataTable, Snapshot
-from oragent.modelling.capture.snapshot_solving import solve_snapshot
+from oragent.modelling.capture.snapshot_solving import SnapshotSolution, solve_snapshot
 from oragent.modelling.data.solution import SolveStatus
 from oragent.modelling.solving.model_solving import solve
 
@@ -158,8 +158,7 @@ def test_methods_are_watched_once_and_keep_their_results(recorder: Recorder, tmp
     assert json.loads(recorder.files["000001.json"])["name"] == "{'fast': True}"
     assert json.loads(recorder.files["000001.point.json"])["status"] == "solved True"
     with recorder.quiet():
-        model.solve()
-        model.add(9)
+        assert (model.solve(), model.add(9)) == ("solved False", "added")
     assert (recorder.count, len(noted)) == (1, 3)
 
 
@@ -696,6 +695,7 @@ def test_a_problem_of_pulp_has_all_of_its_parts(is_mixed: bool, recorder: Record
     dense = csr_matrix((made.values, made.indices, made.starts), shape=(4, 4)).toarray()
     order = [made.columns.index(name) for name in "xnbf"]
     assert dense[:, order].tolist() == [[1, 2, 0, -1], [1, 0, -1, 0], [3, 0, 0, 1], [0, -1, 0, 1]]
+    assert [part["name"] for part in made.features["ordered_sets"]] == ["sos_0", "sos_0_2"]
     sets = [
         (part["kind"], {made.columns[column]: weight for column, weight in part["members"].items()})
         for part in made.features["ordered_sets"]
@@ -758,7 +758,9 @@ def test_products_of_pulp_are_those_of_their_factors(recorder: Recorder) -> None
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(("least", "status"), [(1, "Optimal"), (4, "Infeasible")])
-def test_a_problem_of_pulp_with_products_gets_the_best_point(least: int, status: str, recorder: Recorder) -> None:
+def test_a_problem_of_pulp_with_products_gets_the_best_point(
+    least: int, status: str, recorder: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pulp = pytest.importorskip("pulp")
     products = from_pulp._Products(pulp)
     x, y, z = (pulp.LpVariable(name, cat="Binary") for name in "xyz")
@@ -771,6 +773,11 @@ def test_a_problem_of_pulp_with_products_gets_the_best_point(least: int, status:
     if status == "Infeasible":
         assert claim == (status, None, None)
         return
+    for word, expected in (("unbounded", "Unbounded"), ("unknown", "Not Solved"), ("feasible", "Optimal")):
+        monkeypatch.setattr(from_pulp, "solve_snapshot", lambda *given, word=word: SnapshotSolution(word, None, []))
+        code = from_pulp._solve_products(pulp, problem, Snapshot("pulp"), recorder, products)
+        assert pulp.LpStatus[code] == expected
+    problem.status = pulp.LpStatusOptimal
     # By hand: x alone is best.
     assert [round(part.varValue) for part in (x, y)] == [1, 0]
     product = next(part for part in problem.variables() if part.name == "x*y")

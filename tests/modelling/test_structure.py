@@ -113,6 +113,35 @@ def test_what_no_loop_covers_is_a_table() -> None:
     assert found.variables[0].low == WrittenFigure(1.0, "x_low", ("w",))
 
 
+def test_keys_of_two_parts_and_terms_without_an_offset_come_first() -> None:
+    builder = weeks(4)
+    x = builder.add_variables("x", ["week", "city"])
+    y = builder.add_variables("y", ["city", "week"])
+    # Each row has the member of its own key, and that of the week before in the same city.
+    places = [(week, city) for week in range(4) for city in range(3)]
+    late = [(week, city) for week, city in places if week]
+    builder.add_rows(
+        "cap", ["week", "city"], "<=", rows=[*range(12), *range(12), *(3 * week + city for week, city in late)],
+        columns=[*x, *(y[4 * city + week] for week, city in places), *(x[3 * (week - 1) + city] for week, city in late)],
+        values=[2.0] * 12 + [5.0] * 12 + [3.0] * 9, rhs=1.0,
+    )  # fmt: skip
+    # As many members two weeks before as of the week itself.
+    z = builder.add_variables("z", ["week"])
+    builder.add_rows(
+        "skip", ["week"], "<=", keys=[("3",), ("4",)], rows=[0, 1, 0, 1], columns=[*z[:2], *z[2:]],
+        values=[7.0, 7.0, 8.0, 8.0], rhs=1.0,
+    )  # fmt: skip
+    cap, skip = StructureReader(builder.build()).read().rows
+    week, city = part("w", "week"), part("c", "city")
+    assert cap.terms == [
+        Term("x", WrittenFigure(2.0), (week, city)), Term("x", WrittenFigure(3.0), (part("w", "week", -1), city)),
+        Term("y", WrittenFigure(5.0), (city, week)),
+    ]  # fmt: skip
+    assert skip.terms == [
+        Term("z", WrittenFigure(8.0), (week,)), Term("z", WrittenFigure(7.0), (part("w", "week", -2),)),
+    ]  # fmt: skip
+
+
 def test_families_of_several_relations_and_kinds_are_divided() -> None:
     builder = weeks(3)
     x = builder.add_variables("x", ["week"])

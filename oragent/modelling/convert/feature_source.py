@@ -164,11 +164,10 @@ class FeatureWriter:
         if all(weight == 0 for weight, _ in ranked[1:]):
             return
         # Gurobi takes the first objective's sense as that of the model.
-        lowest = min(goal.priority for weight, goal in ranked if weight)
         for at, (weight, goal) in enumerate((weight, goal) for weight, goal in ranked if weight):
             terms = {column: value for column, value in enumerate(goal.cost.evaluate(model.cells).tolist()) if value}
             expression = "m.getObjective()" if at == 0 else f"{self._linear(terms)} + {number(goal.constant)}"
             factor = weight if goal.sense is ranked[0][1].sense else -weight
-            limits = f"priority={goal.priority - lowest}, weight={number(factor)}"
+            limits = f"priority={goal.priority}, weight={number(factor)}"
             slack = f"reltol={number(goal.slack)}, abstol={number(goal.slack_amount)}"
             yield f"m.setObjectiveN({expression}, {at}, {limits}, {slack}, name={goal.name!r})"

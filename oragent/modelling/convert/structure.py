@@ -402,7 +402,7 @@ class StructureReader:
             keys = family.keys[members, place_of[part.variable]] + part.offset
             is_inside &= (keys >= 0) & (keys < size)
             row_codes, column_codes = row_codes * size + keys, column_codes * size + variables.keys[:, at]
-        order = np.argsort(column_codes, kind="stable")
+        order = np.argsort(column_codes)
         ordered = column_codes[order]
         first = np.searchsorted(ordered, row_codes, "left")
         counts = np.where(is_inside, np.searchsorted(ordered, row_codes, "right") - first, 0)

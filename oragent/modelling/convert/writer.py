@@ -272,7 +272,7 @@ def number(value: float, infinity: str = "math.inf") -> str:
     if math.isinf(value):
         if infinity == "None":
             return infinity
-        return infinity if value > 0 else f"-{infinity}"
+        return f"-{infinity}" if value == -math.inf else infinity
     if value == int(value) and abs(value) < 1e15:
         return str(int(value))
     return repr(float(value))

@@ -41,12 +41,10 @@ def _longest_paths(schedule: SchedulingModel, is_forward: bool) -> dict[str, int
     pairs = [(p.before, p.after, p.delay) if is_forward else (p.after, p.before, p.delay) for p in schedule.precedences]
     # Each round fixes at least one more interval of an acyclic graph.
     for _ in schedule.intervals:
-        is_changed = False
+        before = dict(least)
         for first, second, delay in pairs:
-            ready = least[first] + duration[first] + delay
-            if ready > least[second]:
-                least[second], is_changed = ready, True
-        if not is_changed:
+            least[second] = max(least[second], least[first] + duration[first] + delay)
+        if least == before:
             break
     return least
 
