@@ -96,6 +96,16 @@ def test_an_objective_has_its_sense_constant_and_scale() -> None:
     assert (made.cost, made.constant, made.maximize) == ([2, 0, 0], 1, False)
 
 
+def test_a_maximum_equals_at_least_one_of_its_expressions() -> None:
+    model = cp_model.CpModel()
+    parts = [model.new_int_var(0, 9, f"x{at}") for at in range(3)]
+    model.add_max_equality(model.new_int_var(0, 9, "most"), parts)
+    made = from_cpsat.read_constraints(model.proto, "ortools").snapshot
+    cases = [at for at, name in enumerate(made.columns) if name.startswith("case")]
+    begin = made.starts[-2]
+    assert (made.indices[begin:], made.values[begin:], made.row_low[-1]) == (cases, [1.0] * 3, 1.0)
+
+
 @pytest.mark.parametrize("is_shared", [False, True])
 @pytest.mark.parametrize(("hours", "last"), [((1, 1, 1), 3), ((2, 1, 2), 5), ((0, 2, 0), 2)])
 def test_tasks_follow_each_other_without_a_gap(is_shared: bool, hours: tuple[int, ...], last: int) -> None:

@@ -581,30 +581,30 @@ def test_semi_continuous_variables_of_scipy_are_missing(recorder: Recorder, monk
 @pytest.mark.parametrize("is_by_column", [True, False])
 @pytest.mark.parametrize("has_names", [True, False])
 def test_a_model_of_highs_has_all_of_its_parts(is_by_column: bool, has_names: bool) -> None:
-    dense = np.array([[1.0, 0, 2, 0], [0, 0, 0, 0], [3, -4, 0, 5]])
+    dense = np.array([[1.0, 0, 2, 0], [0, 0, 0, 0], [3, -4, 0, 5], [0, 0, 0, 0]])
     matrix = csr_matrix(dense)
     lp = highspy.HighsLp()
-    lp.num_col_, lp.num_row_, lp.offset_, lp.sense_ = 4, 3, 2.5, highspy.ObjSense.kMaximize
+    lp.num_col_, lp.num_row_, lp.offset_, lp.sense_ = 4, 4, 2.5, highspy.ObjSense.kMaximize
     lp.col_cost_, lp.col_lower_, lp.col_upper_ = (
         np.array([1.0, 2, 3, 4]),
         np.array([0.0, -1e30, 1, 1]),
         np.array([1e30, 5, 6, 7]),
     )
-    lp.row_lower_, lp.row_upper_ = np.array([-1e30, 0.0, 1.0]), np.array([4.0, 1e30, 1.0])
+    lp.row_lower_, lp.row_upper_ = np.array([-1e30, 0.0, 1.0, 2.0]), np.array([4.0, 1e30, 1.0, 8.0])
     kinds = highspy.HighsVarType
     lp.integrality_ = [kinds.kContinuous, kinds.kInteger, kinds.kSemiContinuous, kinds.kSemiInteger]
     if has_names:
-        lp.model_name_, lp.col_names_, lp.row_names_ = "plan", list("abcd"), list("rst")
+        lp.model_name_, lp.col_names_, lp.row_names_ = "plan", list("abcd"), list("rstu")
     part = matrix.tocsc() if is_by_column else matrix
     lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise if is_by_column else highspy.MatrixFormat.kRowwise
     lp.a_matrix_.start_, lp.a_matrix_.index_, lp.a_matrix_.value_ = part.indptr, part.indices, part.data
     model = SimpleNamespace(getLp=lambda: lp, getHessianNumNz=lambda: 0)
     made = from_highs._snapshot(highspy, model, "highspy 1")
     assert (made.name, made.maximize, made.constant) == ("plan" if has_names else "", True, 2.5)
-    assert (made.columns, made.rows) == ((list("abcd"), list("rst")) if has_names else ([""] * 4, [""] * 3))
+    assert (made.columns, made.rows) == ((list("abcd"), list("rstu")) if has_names else ([""] * 4, [""] * 4))
     assert (made.low, made.high, made.cost) == ([0, -INF, 1, 1], [INF, 5, 6, 7], [1, 2, 3, 4])
-    assert (made.row_low, made.row_high, made.integer) == ([-INF, 0, 1], [4, INF, 1], [False, True, False, True])
-    assert csr_matrix((made.values, made.indices, made.starts), shape=(3, 4)).toarray().tolist() == dense.tolist()
+    assert (made.row_low, made.row_high, made.integer) == ([-INF, 0, 1, 2], [4, INF, 1, 8], [False, True, False, True])
+    assert csr_matrix((made.values, made.indices, made.starts), shape=(4, 4)).toarray().tolist() == dense.tolist()
     assert [part["variable"] for part in made.features["semi_continuous"]] == [2, 3]
 
 
