@@ -315,7 +315,9 @@ def test_names_of_python_and_figures_from_data_are_written(form: str, tmp_path: 
 
 @pytest.mark.parametrize("form", SOURCES)
 def test_sources_hide_no_name_of_python(form: str) -> None:
-    tree = ast.parse(write_source(builtin_model(), form))
+    source = write_source(builtin_model(), form)
+    assert "None" not in source.splitlines()
+    tree = ast.parse(source)
     names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
     assert names
     assert not names & set(dir(builtins))

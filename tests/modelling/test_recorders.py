@@ -608,6 +608,19 @@ def test_a_model_of_highs_has_all_of_its_parts(is_by_column: bool, has_names: bo
     assert [part["variable"] for part in made.features["semi_continuous"]] == [2, 3]
 
 
+def test_rows_of_a_wide_model_of_highs_keep_the_order_of_its_columns() -> None:
+    dense = np.arange(1.0, 181.0).reshape(3, 60)
+    lp = highspy.HighsLp()
+    lp.num_col_, lp.num_row_ = 60, 3
+    lp.col_cost_ = lp.col_lower_ = lp.col_upper_ = np.zeros(60)
+    lp.row_lower_ = lp.row_upper_ = np.zeros(3)
+    part = csr_matrix(dense).tocsc()
+    lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+    lp.a_matrix_.start_, lp.a_matrix_.index_, lp.a_matrix_.value_ = part.indptr, part.indices, part.data
+    made = from_highs._snapshot(highspy, SimpleNamespace(getLp=lambda: lp, getHessianNumNz=lambda: 0), "highspy 1")
+    assert (made.indices, made.values) == ([*range(60)] * 3, dense.ravel().tolist())
+
+
 @pytest.mark.parametrize("is_triangle", [True, False])
 def test_a_square_of_highs_is_half_of_its_matrix(is_triangle: bool) -> None:
     dense = np.array([[4.0, -1, 0], [-1, 6, 2], [0, 2, 0]])

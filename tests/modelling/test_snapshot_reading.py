@@ -50,6 +50,8 @@ def test_each_part_is_read_as_it_was_written() -> None:
     assert (model.columns, model.rows) == (["x", "y", "z"], ["r", "s"])
     assert [part.tolist() for part in (model.low, model.high, model.cost)] == [[0, -INF, 0], [1, INF, 9], [3, -1, 0]]
     assert model.integer.tolist() == [True, False, False]
+    assert {read(cost=[3, -1, 0]).cost.dtype, model.low.dtype} == {np.dtype(float)}
+    assert (model.integer.dtype, model.starts.dtype) == (np.dtype(bool), np.dtype(np.int64))
     assert [part.tolist() for part in (model.row_low, model.row_high)] == [[-INF, 1], [3, 1]]
     assert [part.tolist() for part in (model.starts, model.indices, model.values)] == [[0, 2, 3], [0, 1, 2], [1, 2, -4]]
     assert model.column_keys == [("x", ["a", "b"], "names"), None, None]

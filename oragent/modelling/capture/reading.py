@@ -129,7 +129,7 @@ def read_model(content: bytes) -> ReadModel:
             columns=[_text(name) for name in data["columns"]],
             low=_numbers(data["low"], count),
             high=_numbers(data["high"], count),
-            integer=np.array([flag is True for flag in data["integer"]], dtype=bool).reshape(count),
+            integer=np.array([flag is True for flag in data["integer"]]).reshape(count),
             cost=_numbers(data["cost"], count, finite=True),
             rows=[_text(name) for name in data["rows"]],
             row_low=_numbers(data["row_low"], rows),

@@ -162,11 +162,11 @@ def _stage(read: ReadModel, last: ReadModel, claim: float | None) -> _Stage | No
 def _match_columns(names: list[str], last: list[str]) -> NDArray[np.int64] | None:
     """Return the position of each column in the last model, by the position of equal names, or by unique names."""
     if names == last[: len(names)]:
-        return np.arange(len(names), dtype=np.int64)
+        return np.arange(len(names))
     position_of = {name: position for position, name in enumerate(last)}
     if len(position_of) < len(last) or len(set(names)) < len(names) or not position_of.keys() >= set(names):
         return None
-    return np.array([position_of[name] for name in names], dtype=np.int64)
+    return np.array([position_of[name] for name in names])
 
 
 def _has_features(features: ModelFeatures[int], last: ModelFeatures[int], places: NDArray[np.int64]) -> bool:

@@ -35,9 +35,8 @@ def flat_key(key: Any) -> tuple[Any, ...]:
 
 def is_label(value: Any) -> bool:
     """Return True for a text, whole number or date."""
-    if isinstance(value, bool):
-        return False
-    return isinstance(value, PLAIN_LABELS) or type(value).__name__ in ("int64", "int32", "Timestamp", "str_")
+    is_plain = isinstance(value, PLAIN_LABELS) or type(value).__name__ in ("int64", "int32", "Timestamp", "str_")
+    return is_plain and not isinstance(value, bool)
 
 
 def find_sets(scopes: list[dict[str, Any]]) -> dict[str, list[str]]:

@@ -395,7 +395,7 @@ class StructureReader:
     ) -> Positions | None:
         """Return codes of all pairs of row and variable that the connected parts select; None if there are too many."""
         place_of = {dim.variable: position for position, dim in enumerate(rows.dims)}
-        row_codes, column_codes = np.zeros(len(members), dtype=np.int64), np.zeros(len(variables), dtype=np.int64)
+        row_codes, column_codes = np.zeros_like(members), np.zeros_like(variables.positions)
         is_inside = np.ones(len(members), dtype=bool)
         for at, part in bound:
             size = len(self._sets[part.index_set])

@@ -173,13 +173,13 @@ class _Reader:
     def _peek(self) -> str:
         return self._text[self._at : self._at + 1]
 
-    def _take(self, letters: str) -> str:
+    def _take(self, letters: str) -> str | None:
         self._skip_spaces()
         letter = self._peek()
         if letter and letter in letters:
             self._at += 1
             return letter
-        return ""
+        return None
 
     def _skip_spaces(self) -> None:
         while self._peek().isspace():

@@ -58,7 +58,7 @@ def _of_linprog(
     **named: Any,
 ) -> Snapshot:
     snapshot = Snapshot(version)
-    costs = np.asarray(c, dtype=float).ravel()
+    costs = np.asarray(c).ravel()
     kinds = np.broadcast_to(0 if integrality is None else integrality, len(costs))
     pairs = np.array(bounds if bounds is not None else (0, None))
     if pairs.ndim == 1 or pairs.shape == (1, 2):
@@ -85,7 +85,7 @@ def _of_milp(
     **named: Any,
 ) -> Snapshot:
     snapshot = Snapshot(version)
-    costs = np.asarray(c, dtype=float).ravel()
+    costs = np.asarray(c).ravel()
     kinds = np.broadcast_to(0 if integrality is None else integrality, len(costs))
     low, high = (0.0, np.inf) if bounds is None else (_side(bounds, "lb", 0), _side(bounds, "ub", 1))
     lows, highs = (np.broadcast_to(side, len(costs)) for side in (low, high))
@@ -121,7 +121,7 @@ def _add_rows(snapshot: Snapshot, name: str, matrix: Any, lower: Any, upper: Any
             terms = dict(zip(rows.indices[part].tolist(), rows.data[part].tolist(), strict=True))
             snapshot.add_row(f"{name}[{at}]", terms, lower[at], upper[at])
         return
-    for at, row in enumerate(np.atleast_2d(np.asarray(matrix, dtype=float))):
+    for at, row in enumerate(np.atleast_2d(matrix)):
         terms = {int(column): float(row[column]) for column in np.flatnonzero(row)}
         snapshot.add_row(f"{name}[{at}]", terms, lower[at], upper[at])
 
