@@ -802,3 +802,174 @@ def test_a_problem_of_pulp_with_products_gets_the_best_point(
     assert from_pulp._claim(pulp, problem, products) == (status, None, None)
     y.varValue = kept
     assert dict(zip(made.columns, map(round, claim[2]), strict=True)) == {"x": 1, "y": 0, "z": round(z.varValue)}
+
+
+def plain_pyomo(pe: Any, need: float = 1.0) -> Any:
+    """At most 8: x of at most 3 and y with x + y of at most 4, at least a need."""
+    m = pe.ConcreteModel("plan")
+    m.x, m.y = pe.Var(bounds=(0, 3)), pe.Var(bounds=(0, 9), within=pe.Integers)
+    m.most = pe.Constraint(expr=m.x + m.y <= 4)
+    m.least = pe.Constraint(expr=m.x + m.y >= need)
+    m.gain = pe.Objective(expr=m.x + 2 * m.y, sense=pe.maximize)
+    return m
+
+
+def claimed(recorder: Recorder) -> dict[str, Any]:
+    return json.loads(recorder.files[f"{recorder.count:06}.point.json"])
+
+
+@pytest.mark.parametrize("is_confined", [False, True])
+def test_a_solver_of_pyomo_records_the_model_and_loads_the_best_point(
+    is_confined: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    pe = pytest.importorskip("pyomo.environ")
+    recorder = Recorder(None, "\0", 60.0, is_confined=is_confined)
+    made: list[Any] = []
+
+    def make() -> Any:
+        made.append(pe.SolverFactory("appsi_highs"))
+        return made[-1]
+
+    solver = from_pyomo.RecordingSolver(make, "glpk", None, recorder)
+    model = plain_pyomo(pe)
+    result = solver.solve(model)
+    # By hand: y alone.
+    assert (model.x.value, model.y.value) == (pytest.approx(0), pytest.approx(4))
+    assert str(result.solver.termination_condition) == "optimal"
+    assert json.loads(recorder.files["000001.json"])["columns"] == ["x", "y"]
+    assert (claimed(recorder)["status"], claimed(recorder)["objective"]) == ("optimal", pytest.approx(8))
+    assert claimed(recorder)["values"] == pytest.approx([0, 4])
+    assert len(made) == (not is_confined)
+    # A point is loaded only if the program asks for it.
+    model = plain_pyomo(pe)
+    solver.set_instance(model)
+    solver.solve(load_solutions=False)
+    assert (model.x.value, model.y.value) == (None, None)
+    assert recorder.count == 2
+    model = plain_pyomo(pe, need=5.0)
+    caplog.clear()
+    result = solver.solve(model)
+    assert "infeasible" in str(result.solver.termination_condition).lower()
+    assert (model.x.value, claimed(recorder)["values"]) == (None, None)
+    assert is_confined or any("no solution" in record.message for record in caplog.records)
+    # HiGHS of Pyomo has no products.
+    model = plain_pyomo(pe)
+    model.product = pe.Constraint(expr=model.x * model.x + model.y <= 3)
+    solver.solve(model)
+    assert (model.x.value, model.y.value) == (pytest.approx(0, abs=1e-5), pytest.approx(3))
+    assert recorder.count == 4
+
+
+@pytest.mark.parametrize(
+    ("options", "named", "gap", "seconds", "used_gap"),
+    [
+        ({}, {}, None, 50.0, None), ({"seconds": 7}, {}, None, 7.0, None), ({"timelimit": 90, "ratioGap": 0.5}, {}, None, 50.0, 0.5),
+        ({"ratio": 0.5}, {"options": {"TimeLimit": 3.5, "MIPGap": 0.25}, "tee": True}, 0.125, 3.5, 0.125),
+        ({"sec": 9}, {"options": {"sec": 4, "mip_gap": 0.1}}, None, 4.0, 0.1),
+    ],
+)  # fmt: skip
+def test_a_solve_of_pyomo_has_the_limits_of_program_and_run(
+    options: dict,
+    named: dict,
+    gap: float | None,
+    seconds: float,
+    used_gap: float | None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pe = pytest.importorskip("pyomo.environ")
+    recorder = Recorder(None, "\0", 60.0, gap)
+    monkeypatch.setattr(recorder, "remaining_s", lambda threads=1: 50.0)
+    calls: list[dict] = []
+    problem = SimpleNamespace(upper_bound=INF, lower_bound=-INF, sense=1)
+    result = SimpleNamespace(termination_condition="maxTimeLimit", problem=problem, solution=[])
+
+    def solve_noted(model: Any, **given: Any) -> Any:
+        assert recorder.is_quiet
+        calls.append(given)
+        return result
+
+    engine = SimpleNamespace(highs_options={}, config=SimpleNamespace(mip_gap=None), solve=solve_noted)
+    solver = from_pyomo.RecordingSolver(lambda: engine, "cbc", options, recorder)
+    assert solver.solve(plain_pyomo(pe), **named) is result
+    assert calls == [{"tee": bool(named.get("tee")), "load_solutions": False, "timelimit": seconds}]
+    assert (engine.highs_options, engine.config.mip_gap) == ({"threads": 1}, used_gap)
+    assert claimed(recorder) == {"status": "maxTimeLimit", "objective": None, "values": None}
+    # The same limits where oragent solves the model.
+    limits: list[tuple] = []
+
+    def solve_here(snapshot: Snapshot, *given: Any) -> SnapshotSolution:
+        limits.append(given)
+        return SnapshotSolution("unknown", None, [])
+
+    monkeypatch.setattr(from_pyomo, "solve_snapshot", solve_here)
+    recorder.is_confined = True
+    solver.solve(plain_pyomo(pe), **named)
+    assert limits == [(seconds, used_gap)]
+    # Not a model that the recorder cannot read as a whole.
+    bent = plain_pyomo(pe)
+    bent.bend = pe.Constraint(expr=bent.x**3 <= 1)
+    assert solver.solve(bent, **named) is result
+    assert len(limits) == 1
+
+
+@pytest.mark.parametrize(
+    ("condition", "sense", "upper", "lower", "has_point"),
+    [
+        ("optimal", 1, INF, -INF, True), ("feasible", 1, INF, -INF, True), ("maxTimeLimit", 1, INF, 3.0, False),
+        ("maxTimeLimit", 1, 4.0, -INF, True), ("maxTimeLimit", -1, 4.0, -INF, False), ("maxTimeLimit", -1, INF, 3.0, True),
+        ("infeasible", -1, INF, None, False), ("infeasible", 1, None, -INF, False),
+    ],
+)  # fmt: skip
+def test_a_result_of_pyomo_has_a_point_if_the_bound_of_its_sense_is_finite(
+    condition: str, sense: int, upper: float | None, lower: float | None, has_point: bool
+) -> None:
+    problem = SimpleNamespace(sense=sense, upper_bound=upper, lower_bound=lower)
+    result = SimpleNamespace(solver=SimpleNamespace(termination_condition=condition), problem=problem)
+    assert from_pyomo._has_point(result) == has_point
+    assert from_pyomo._condition_of(result) == condition
+    assert from_pyomo._condition_of(SimpleNamespace(termination_condition=SimpleNamespace(name="open"))) == "open"
+    assert from_pyomo._condition_of(SimpleNamespace()) == "unknown"
+
+
+def test_solvers_of_pyomo_that_a_program_derives_are_recorded(recorder: Recorder) -> None:
+    pe = pytest.importorskip("pyomo.environ")
+
+    class Base:
+        pass
+
+    from_pyomo.install(SimpleNamespace(__name__="pyomo.contrib.appsi.base", Solver=Base), recorder)
+
+    class Own(Base):
+        def solve(self, model: Any, value: float = 2.0) -> Any:
+            model.x.value, model.y.value = value, 1.0
+            assert recorder.is_quiet
+            return SimpleNamespace(termination_condition="optimal")
+
+    class Derived(Own):
+        pass
+
+    assert Own().solve(plain_pyomo(pe), value=1.0).termination_condition == "optimal"
+    assert claimed(recorder) == {"status": "optimal", "objective": 3.0, "values": [1.0, 1.0]}
+    Derived().solve(plain_pyomo(pe))
+    assert (recorder.count, claimed(recorder)["objective"]) == (2, 4.0)
+    with recorder.quiet():
+        assert Own().solve(plain_pyomo(pe)) is not None
+    assert recorder.count == 2
+
+
+def test_the_factory_of_pyomo_gives_recording_solvers(recorder: Recorder) -> None:
+    pe = pytest.importorskip("pyomo.environ")
+
+    class Factory:
+        def __call__(self, name: str, **named: Any) -> tuple[str, dict]:
+            return name, named
+
+    from_pyomo.install(SimpleNamespace(__name__="pyomo.opt.base.solvers", SolverFactoryClass=Factory), recorder)
+    solver = Factory()("gurobi", options={"a": 1})
+    assert isinstance(solver, from_pyomo.RecordingSolver)
+    assert (solver.name, solver.options["a"], solver._make()) == ("gurobi", 1, (from_pyomo.SOLVER, {}))
+    with recorder.quiet():
+        assert Factory()("gurobi", b=2) == ("gurobi", {"b": 2})
+    claim = from_pyomo._claim(plain_pyomo(pe), "optimal")
+    assert claim == ("optimal", None, [0.0, 0.0])
+    assert from_pyomo._claim(plain_pyomo(pe), "open") == ("open", None, None)

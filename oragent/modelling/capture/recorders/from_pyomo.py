@@ -6,7 +6,7 @@ from typing import Any
 
 from oragent.modelling.capture.recorder import Recorder, package_version
 from oragent.modelling.capture.snapshot import DataTable, MemberKey, Snapshot, quadratic_term
-from oragent.modelling.capture.snapshot_solving import solve_snapshot
+from oragent.modelling.capture.snapshot_solving import SnapshotSolution, solve_snapshot
 from oragent.modelling.capture.tables import flat_key, label_text
 
 # Components that a linear model does not have.
@@ -125,22 +125,23 @@ class RecordingSolver:
         given = {**self.options, **dict(named.get("options") or {})}
         requested = [float(given[name]) for name in TIME_OPTIONS if name in given]
         seconds = min([self._recorder.remaining_s(), *requested])
-        if self._recorder.gap is not None:
-            given["mipgap"] = self._recorder.gap
+        gap = self._recorder.gap
+        if gap is None:
+            gap = next((float(given[name]) for name in GAP_OPTIONS if name in given), None)
         # Pyomo's own interface to HiGHS duplicates file descriptors.
         is_ours = self._recorder.is_confined or (snapshots and snapshots[0].features)
         if is_ours and snapshots and not snapshots[0].missing:
             with self._recorder.quiet():
-                result = self._solve_features(model, snapshots[0], seconds, bool(named.get("load_solutions", True)))
+                solution = solve_snapshot(snapshots[0], seconds, gap)
+                result = _load_solution(model, solution, bool(named.get("load_solutions", True)))
             self._recorder.claim(number, lambda: _claim(model, str(result.solver.termination_condition)))
             return result
         with self._recorder.quiet():
             solver = self._make()
             # The interface has no setting for threads; the remaining time is that of one thread.
             solver.highs_options["threads"] = 1
-            for name in GAP_OPTIONS:
-                if name in given:
-                    solver.config.mip_gap = float(given[name])
+            if gap is not None:
+                solver.config.mip_gap = gap
             result = solver.solve(model, tee=bool(named.get("tee")), load_solutions=False, timelimit=seconds)
             if len(result.solution) or _has_point(result):
                 if named.get("load_solutions", True):
@@ -150,26 +151,25 @@ class RecordingSolver:
         self._recorder.claim(number, lambda: _claim(model, _condition_of(result)))
         return result
 
-    def _solve_features(self, model: Any, snapshot: Snapshot, seconds: float, is_loaded: bool) -> Any:
-        """Solve a model with nonlinear parts, and set the values of its variables."""
-        from pyomo.environ import Var
-        from pyomo.opt import SolverResults, SolverStatus, TerminationCondition
 
-        solution = solve_snapshot(snapshot, seconds, self._recorder.gap)
-        result = SolverResults()
-        result.solver.status = SolverStatus.ok
-        result.solver.termination_condition = getattr(TerminationCondition, solution.status)
-        if solution.values and is_loaded:
-            variables = model.component_data_objects(Var)
-            for variable, value in zip(variables, solution.values, strict=True):
-                variable.set_value(value, skip_validation=True)
-        return result
+def _load_solution(model: Any, solution: SnapshotSolution, is_loaded: bool) -> Any:
+    """Return a solution as a result of Pyomo, and set the values of the model's variables."""
+    from pyomo.environ import Var
+    from pyomo.opt import SolverResults, SolverStatus, TerminationCondition
+
+    result = SolverResults()
+    result.solver.status = SolverStatus.ok
+    result.solver.termination_condition = getattr(TerminationCondition, solution.status)
+    if solution.values and is_loaded:
+        for variable, value in zip(model.component_data_objects(Var), solution.values, strict=True):
+            variable.set_value(value, skip_validation=True)
+    return result
 
 
 def _has_point(result: Any) -> bool:
-    return str(_condition_of(result)) in ("optimal", "feasible") or math.isfinite(
-        result.problem.upper_bound if result.problem.sense == 1 else -result.problem.lower_bound
-    )
+    # Value of the best point; without one it is infinite or None.
+    value = result.problem.upper_bound if result.problem.sense == 1 else result.problem.lower_bound
+    return _condition_of(result) in ("optimal", "feasible") or (value is not None and math.isfinite(value))
 
 
 def _condition_of(result: Any) -> str:
