@@ -466,12 +466,13 @@ def _candidate_rules(signature: Signature, source: CandidateInput) -> list[str]:
     if source is CandidateInput.FILES:
         rules.append(
             f"`{signature.function}` reads the files whose paths are its first arguments and writes its answer to the "
-            "file whose path is the last one. What it returns means what it writes there, here and below."
+            "file whose path is the last one. Where these instructions say that it returns an answer, it writes it "
+            "there."
         )
     elif source is CandidateInput.STREAMS:
         rules.append(
-            f"`{signature.function}` reads standard input and writes its answer to standard output. What it returns "
-            "means what it writes there, here and below."
+            f"`{signature.function}` reads standard input and writes its answer to standard output. Where these "
+            "instructions say that it returns an answer, it writes it there."
         )
     if signature.others:
         names = ", ".join(f"`{name}`" for name in signature.functions)
