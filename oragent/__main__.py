@@ -40,6 +40,8 @@ def _import_commands() -> ModuleType:
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     commands = import_module("oragent.cli.app")
     gc.freeze()
+    # Large models are many objects that stay, which the default of 700 new objects would search again and again.
+    gc.set_threshold(50_000)
     gc.enable()
     if is_heard:
         signal.signal(signal.SIGINT, signal.default_int_handler)

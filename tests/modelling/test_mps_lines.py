@@ -1,6 +1,8 @@
 """Each form of each line of an MPS file, beside its meaning, and beside forms that mean nothing."""
 
 import math
+import random
+import re
 
 import pytest
 
@@ -348,6 +350,34 @@ def test_lines_that_are_read_together_mean_what_each_means_alone() -> None:
     assert rows_of(model) == ALL | {"d": ({"x": 10, "y": 4}, MORE, 8)}
     assert [name for name, whole in zip(model.flat_variable_names, model.integer, strict=True) if whole] == ["y"]
     assert dict(model.objective_record.terms) == {"x": 1, "y": 3}
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_bounds_that_are_read_together_mean_what_each_means_alone(seed: int) -> None:
+    rng = random.Random(seed)
+    kinds = ["UP", "LO", "FX", "UI", "LI", "SC", "SI"]
+    # Lines with kinds in small letters are read one by one.
+    lines = [(rng.choice(kinds), rng.choice("xyz"), rng.choice(["-1", "0", "1", "1e30", "2.5"])) for _ in range(6)]
+    together, alone = (
+        "BOUNDS\n" + "".join(f" {kind} B {name} {value}\n" for kind, name, value in words)
+        for words in (lines, [(kind.lower(), name, value) for kind, name, value in lines])
+    )
+    try:
+        expected = read(more=alone)
+    except ModellingError as problem:
+        with pytest.raises(ModellingError, match=f"^{re.escape(str(problem).split(': ')[0])}: "):
+            read(more=together)
+        return
+    model = read(more=together)
+    assert model.variable_records == expected.variable_records
+    assert features_of(model) == features_of(expected)
+
+
+def test_a_right_hand_side_may_be_stated_twice_with_one_figure() -> None:
+    assert rows_of(read(rhs="RHS\n    R  c  7  d  8\n    R  e  9  c  7\n    R  e  9.0\n")) == ALL
+    for second in ("R  c  8", "R  d  8  c  0"):
+        with pytest.raises(ModellingError, match=r"^line 15: .*'c'"):
+            read(rhs=f"RHS\n    R  c  7\n    R  d  8\n    {second}\n")
 
 
 @pytest.mark.parametrize("wrong", ["x  o", "x  nowhere  1", "x  o  1_0", "x  o  1  c", "x  o  1  c  nan"])

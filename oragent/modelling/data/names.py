@@ -12,6 +12,7 @@ model ``plan.lp`` corrects them::
 """
 
 import re
+import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -38,7 +39,7 @@ from oragent.modelling.data.model_values import numbered_name
 if TYPE_CHECKING:
     from pydantic import ConfigDict
 
-BRACKETS = re.compile(r"(?P<stem>[^\[\](){}]*?)_?(?P<labels>[\[({].*[\])}])\Z", re.DOTALL)
+BRACKETS = re.compile(r"([^\[\](){}]*?)_?[\[({](.*)[\])}]\Z", re.DOTALL)
 GROUPS = re.compile(r"[\])}][\[({]|,")
 PLACEHOLDER = re.compile(r"\{(\w*)\}")
 # Placeholder of a pattern for the name of the family.
@@ -152,13 +153,14 @@ def group_by_names(model: IndexedModel, corrections: FamilyCorrections | None = 
 def split_brackets(name: str) -> tuple[str, tuple[str, ...]] | None:
     """Return the stem and the labels of a name with brackets at its end, or None for another name."""
     match = BRACKETS.match(name)
-    if match is None or not match["stem"].strip():
+    if match is None:
         return None
-    inside = match["labels"][1:-1]
-    labels = tuple(label.strip().strip("_").strip("'\"") for label in GROUPS.split(inside))
-    if not all(labels):
+    stem, inside = match.groups()
+    # A label occurs in many names, which share one text.
+    labels = [sys.intern(label.strip().strip("_").strip("'\"")) for label in GROUPS.split(inside)]
+    if not stem.strip() or not all(labels):
         return None
-    return match["stem"].strip(), labels
+    return stem.strip(), tuple(labels)
 
 
 @dataclass(frozen=True)
@@ -331,7 +333,10 @@ def _add(
     position: int,
     sets: tuple[str, ...] = (),
 ) -> None:
-    group = groups.setdefault((stem, len(labels), sets), MemberGroup(stem, sets=sets))
+    key = stem, len(labels), sets
+    group = groups.get(key)
+    if group is None:
+        group = groups[key] = MemberGroup(stem, sets=sets)
     group.labels.append(labels)
     group.positions.append(position)
 

@@ -50,11 +50,14 @@ GOAL_NOTE = re.compile(r"^\* oragent goal (\S+) (\{.*\})$", re.MULTILINE)
 GOAL_KEYS = {"sense", "constant", "weight", "priority", "slack", "slack_amount"}
 PULP_SENSE = re.compile(r"^\*SENSE:Maximize\s*$", re.MULTILINE | re.IGNORECASE)
 NO_VALUE, WITH_VALUE = {"FR", "MI", "PL", "BV"}, {"UP", "LO", "FX", "LI", "UI", "SC", "SI"}
+# Kinds that set a lower bound, an upper one, or make a column an integer, and upper bounds without a figure.
+LOW_KINDS, HIGH_KINDS = {"LO", "LI", "FX", "FR", "MI", "BV"}, {"UP", "UI", "FX", "FR", "PL", "BV", "SC", "SI"}
+INTEGER_KINDS, FIXED_HIGHS = {"LI", "UI", "BV", "SI"}, {"FR": math.inf, "PL": math.inf, "BV": 1.0}
 # First and last columns of the fields in fixed form.
 FIXED = ((1, 3), (4, 12), (14, 22), (24, 36), (39, 47), (49, 61))
 NUMBER = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eEdD][+-]?\d+)?|inf(?:inity)?)", re.IGNORECASE)
 # Least number of characters that are split into lines at once.
-BLOCK_CHARACTERS = 1 << 20
+BLOCK_CHARACTERS = 1 << 18
 # Row without limits that earlier versions of oragent added.
 IDLE = "idle_row"
 
@@ -69,12 +72,13 @@ def read_mps(text: str) -> IndexedModel:
     # Number of lines of earlier blocks.
     done = 0
     for lines in _blocks(text):
-        # Number of lines that were read, and of those before which lines of columns are read one by one.
+        # Number of lines that were read, and of those before which lines are read one by one.
         at, singly_before = 0, 0
         while at < len(lines) and reader.section != "ENDATA":
-            if reader.section == "COLUMNS" and at >= singly_before:
+            read_together = reader.together.get(reader.section)
+            if read_together is not None and at >= singly_before:
                 end = next((place for place in range(at, len(lines)) if not _may_be_entries(lines[place])), len(lines))
-                if end > at and reader.read_columns(lines[at:end]):
+                if end > at and read_together(lines[at:end]):
                     at = end
                     continue
                 singly_before = end + 1
@@ -119,6 +123,8 @@ class _MpsReader:
     def __init__(self) -> None:
         self.section, self.sections = "", set[str]()
         self.read: Callable[[list[str]], None] = self._refuse
+        # Methods that read many lines of a section together, which is faster, or return False and change nothing.
+        self.together = {"COLUMNS": self._read_columns, "RHS": self._read_sides, "BOUNDS": self._read_bounds}
         self.is_maximized: bool | None = None
         # Position and relation of each row, and names and figures of N rows.
         self.rows: dict[str, int] = {}
@@ -234,27 +240,42 @@ class _MpsReader:
             columns.append(column)
             values.append(value)
 
-    def read_columns(self, lines: Sequence[str]) -> bool:
-        """Read lines of columns together, which is faster; return False if they must be read one by one."""
-        words = [line.split() for line in lines]
-        if not {3, 5}.issuperset(map(len, words)):
+    def _read_columns(self, lines: Sequence[str]) -> bool:
+        entries = self._read_entries(lines)
+        if entries is None:
             return False
-        # A line of five words has two rows.
-        second = [line for line in words if len(line) == 5]
-        rows = [line[1] for line in words] + [line[3] for line in second]
-        figures = [line[2] for line in words] + [line[4] for line in second]
-        try:
-            numbers = {word: _number(word) for word in set(figures)}
-            places = [self.rows[row] for row in rows]
-        except (ModellingError, KeyError):
-            return False
-        names = dict.fromkeys(line[0] for line in words)
+        titles, rows, figures = entries
+        names = dict.fromkeys(titles)
         column_of = {name: self.columns.setdefault(name, len(self.columns)) for name in names}
         if self.is_integer:
             self.integer.update(names)
-        self.entries[0].extend(places)
-        self.entries[1].extend([column_of[line[0]] for line in (*words, *second)])
-        self.entries[2].extend([numbers[word] for word in figures])
+        self.entries[0].extend(list(map(self.rows.__getitem__, rows)))
+        self.entries[1].extend(list(map(column_of.__getitem__, titles)))
+        self.entries[2].extend(figures)
+        return True
+
+    def _read_entries(self, lines: Sequence[str]) -> tuple[list[str], list[str], list[float]] | None:
+        """Return the first word, the row and the figure of each entry; None if lines must be read one by one."""
+        words = [line.split() for line in lines]
+        if not {3, 5}.issuperset(map(len, words)):
+            return None
+        # A line of five words has two rows.
+        words += [[line[0], line[3], line[4]] for line in words if len(line) == 5]
+        rows, figures = [line[1] for line in words], [line[2] for line in words]
+        if not self.rows.keys() >= set(rows):
+            return None
+        try:
+            numbers = {word: _number(word) for word in set(figures)}
+        except ModellingError:
+            return None
+        return [line[0] for line in words], rows, list(map(numbers.__getitem__, figures))
+
+    def _read_sides(self, lines: Sequence[str]) -> bool:
+        entries = self._read_entries(lines)
+        # A second figure of a row must equal the first one.
+        if entries is None or len({*self.sides, *entries[1]}) < len(self.sides) + len(entries[1]):
+            return False
+        self.sides.update(zip(*entries[1:], strict=True))
         return True
 
     def _side(self, figures: dict[str, float], words: list[str]) -> None:
@@ -272,6 +293,20 @@ class _MpsReader:
                 raise ModellingError(f"{quoted(name)} is not a row of this model")
         return list(zip(words[::2], map(_number, words[1::2]), strict=True))
 
+    def _read_bounds(self, lines: Sequence[str]) -> bool:
+        words = [line.split() for line in lines]
+        if {len(line) for line in words} != {4} or not WITH_VALUE.issuperset(line[0] for line in words):
+            return False
+        try:
+            values = {word: check_bound(_number(word), "a bound") for word in {line[3] for line in words}}
+        except ModellingError:
+            return False
+        if not self.columns.keys() >= {line[2] for line in words}:
+            return False
+        for kind, _, name, word in words:
+            self._set_bound(kind, name, values[word])
+        return True
+
     def _bound(self, words: list[str]) -> None:
         kind, rest = words[0].upper(), words[1:]
         if kind not in NO_VALUE | WITH_VALUE:
@@ -284,12 +319,14 @@ class _MpsReader:
         name = next((name for name in names if name in self.columns), "")
         if not name:
             raise ModellingError(f"{' '.join(map(quoted, names))} is not a column of this model")
-        value = check_bound(_number(rest[-1]), "a bound") if kind in WITH_VALUE else 0.0
-        if kind in ("LO", "LI", "FX", "FR", "MI", "BV"):
+        self._set_bound(kind, name, check_bound(_number(rest[-1]), "a bound") if kind in WITH_VALUE else 0.0)
+
+    def _set_bound(self, kind: str, name: str, value: float) -> None:
+        if kind in LOW_KINDS:
             self.low[name] = -math.inf if kind in ("FR", "MI") else value
-        if kind in ("UP", "UI", "FX", "FR", "PL", "BV", "SC", "SI"):
-            self.high[name] = {"FR": math.inf, "PL": math.inf, "BV": 1.0}.get(kind, value)
-        if kind in ("LI", "UI", "BV", "SI"):
+        if kind in HIGH_KINDS:
+            self.high[name] = FIXED_HIGHS.get(kind, value)
+        if kind in INTEGER_KINDS:
             self.integer.add(name)
         if kind in ("SC", "SI"):
             self.semi[name] = None
@@ -378,12 +415,10 @@ class _MpsReader:
         for name in self.integer:
             integer[self.columns[name]] = True
             high[self.columns[name]] = np.inf if name in self.low else 1.0
-        for name, bound in self.high.items():
-            high[self.columns[name]] = bound
-            if bound < 0 and name not in self.semi:
-                low[self.columns[name]] = -np.inf
-        for name, bound in self.low.items():
-            low[self.columns[name]] = bound
+        high[[self.columns[name] for name in self.high]] = list(self.high.values())
+        below = [name for name, bound in self.high.items() if bound < 0 and name not in self.semi]
+        low[[self.columns[name] for name in below]] = -np.inf
+        low[[self.columns[name] for name in self.low]] = list(self.low.values())
         return low, high, integer
 
     def _row_limits(self, names: list[str]) -> tuple[Vector, Vector]:
