@@ -474,3 +474,8 @@ def test_after_a_stage_that_was_stopped_no_other_one_begins() -> None:
     solver = Scripted(claim([10, 10], bound=-42.0), claim(status=STOPPED, limit=Limit.NODES))
     solution = solve_arrays(model(features=ModelFeatures(goals=goals)), solver=solver)
     assert (solution.status, solution.limit, len(solver.asked)) == ("feasible", Limit.NODES, 2)
+
+
+def test_the_first_missing_ability_by_name_is_reported() -> None:
+    with pytest.raises(ModellingError, match=str(Ability.CONTINUOUS)):
+        check_abilities(model(integer=np.array([True, False])), Scripted(abilities=set()))

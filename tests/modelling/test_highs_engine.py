@@ -257,3 +257,23 @@ def test_options_are_not_negative(right: dict, wrong: dict) -> None:
     SolverOptions(**right)
     with pytest.raises(ModellingError):
         SolverOptions(**wrong)
+
+
+def test_solvers_are_quiet_have_one_thread_and_keep_small_coefficients(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(highs, "_PREPARED", [])
+    highs.prepare_engines(2)
+    prepared = list(highs._PREPARED)
+    engines = [quiet_engine() for _ in range(3)]
+    assert len(prepared) == 2
+    assert {id(engine) for engine in prepared} < {id(engine) for engine in engines}
+    for engine in engines:
+        options = [engine.getOptionValue(name)[1] for name in ("output_flag", "threads", "small_matrix_value")]
+        assert options == [False, 1, 1e-12]
+
+
+def test_a_linear_programme_leaves_a_basis() -> None:
+    linear = run_highs(arrays(integer=np.zeros(2, dtype=bool)))
+    assert highs.has_basis(linear.engine)
+    assert not highs.has_basis(quiet_engine())
+    assert not highs.has_basis(None)
+    assert not highs.has_basis(linear)

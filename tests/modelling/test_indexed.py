@@ -317,3 +317,12 @@ def test_a_model_without_flat_names_has_those_of_its_members() -> None:
     assert (model.flat_variable_names, model.flat_row_names) == (["x_1", "x_2"], ["cap_1", "cap_2"])
     assert (bare.flat_variable_names, bare.flat_row_names) == (model.column_names, model.row_names)
     assert bare.row_names[0] != "cap_1"
+
+
+@pytest.mark.parametrize("figure", [np.inf, -np.inf, np.nan])
+def test_a_figure_that_json_does_not_have_is_not_written(figure: float) -> None:
+    model = transport()
+    cells = model.cells.copy()
+    cells[0] = figure
+    with pytest.raises(ValueError, match="JSON"):
+        to_json(replace(model, cells=cells))

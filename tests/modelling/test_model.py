@@ -8,7 +8,7 @@ import pytest
 from oragent._base.errors import ModellingError
 from oragent.modelling.data import model_records
 from oragent.modelling.data.indexed import IndexedModel
-from oragent.modelling.data.model_records import Objective, Row, Variable
+from oragent.modelling.data.model_records import Objective, Row, Variable, scale_row
 from oragent.modelling.data.model_values import Relation, Sense, VariableKind
 from tests.modelling.models import facts, steel
 
@@ -121,3 +121,29 @@ def test_later_changes_to_the_terms_do_not_reach_the_model() -> None:
 def test_models_compare_by_value() -> None:
     assert facts(steel()) == facts(steel())
     assert facts(steel()) != facts(replace(steel(), name="other"))
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "kind", "is_binary", "is_within"),
+    [
+        (0, 1, "integer", True, True), (0, 0, "integer", False, True), (1, 1, "integer", False, True),
+        (0.5, 1, "integer", False, True), (0, 1, "continuous", False, False), (-1, 1, "integer", False, False),
+        (0, 2, "integer", False, False), (0, 1.5, "integer", False, False),
+    ],
+)  # fmt: skip
+def test_binary_variables_are_integers_from_0_to_1(
+    low: float, high: float, kind: str, is_binary: bool, is_within: bool
+) -> None:
+    made = Variable("x", low, high, kind)
+    assert (made.is_binary, made.is_within_binary) == (is_binary, is_within)
+
+
+@pytest.mark.parametrize("factor", [1.0, -1.0, 4.0, -0.5, 1 / 3])
+@pytest.mark.parametrize("relation", Relation)
+def test_rows_that_are_multiples_of_each_other_are_equal_once_scaled(factor: float, relation: Relation) -> None:
+    terms, rhs = {"b": 3.0, "a": 0.0, "c": -1.5, "d": 7.0}, 6.0
+    mirrored = {Relation.AT_MOST: Relation.AT_LEAST, Relation.AT_LEAST: Relation.AT_MOST}
+    other = relation if factor > 0 else mirrored.get(relation, relation)
+    scaled = scale_row({name: factor * value for name, value in terms.items()}, other, factor * rhs, 6)
+    assert scaled == (relation, 2.0, (("b", 1.0), ("c", -0.5), ("d", 2.33333)))
+    assert scale_row({"a": 0.0}, relation, rhs, 6) is None

@@ -22,7 +22,7 @@ from oragent.modelling.solving import highs, model_solving
 from oragent.modelling.solving.array_solving import NO_OPTIMUM, solve_arrays
 from oragent.modelling.solving.back_ends import highs as highs_back_end
 from oragent.modelling.solving.back_ends.protocol import SolverResult, SolverStatus
-from oragent.modelling.solving.model_solving import evaluate_point, ray, solve
+from oragent.modelling.solving.model_solving import add_duals, evaluate_point, ray, solve
 from tests.modelling.models import models, pharmacy, steel
 
 X, Y = Variable("x", kind=VariableKind.INTEGER), Variable("y", kind=VariableKind.INTEGER)
@@ -396,3 +396,63 @@ def test_a_solution_names_the_limit_that_ended_it() -> None:
     assert solve(pharmacy()).limit == ""
     assert solve(pharmacy()).work.keys() == {"nodes", "iterations"}
     assert solve(knapsack(), limit_s=0.0).limit == "time"
+
+
+@pytest.mark.parametrize("sense", Sense)
+def test_duals_are_added_to_a_known_solution(sense: Sense) -> None:
+    linear = steel().with_records(sense=sense)
+    known = solve(linear, duals=False)
+    again = add_duals(linear, replace(known, bound=None, gap=None))
+    expected = solve(linear)
+    assert (again.sensitivity, again.relaxation) == (expected.sensitivity, None)
+    assert (again.bound, again.gap) == (-sense.sign * math.inf, math.inf)
+    kept = add_duals(linear, known)
+    assert (kept.bound, kept.gap, kept.values) == (known.bound, known.gap, known.values)
+    whole = pharmacy()
+    assert add_duals(whole, solve(whole, duals=False)).relaxation == solve(whole).relaxation
+    empty = Solution(SolveStatus.INFEASIBLE)
+    assert add_duals(linear, empty) is empty
+
+
+def test_a_point_of_an_integer_model_has_the_duals_of_its_fixed_integers() -> None:
+    whole, linear = pharmacy(), steel()
+    point = {"painkillers": 60.0, "sleeping pills": 150.0}
+    assert evaluate_point(whole, point, None).sensitivity.source is Source.FIXED
+    assert evaluate_point(whole, point, None, duals=False).sensitivity is None
+    assert evaluate_point(linear, solve(linear).values, None).sensitivity is None
+
+
+@pytest.mark.parametrize(
+    ("status", "objective", "bound", "span"),
+    [
+        (SolveStatus.OPTIMAL, 5.0, 4.0, (5.0, 5.0)), (SolveStatus.FEASIBLE, 5.0, 4.0, (4.0, 5.0)),
+        (SolveStatus.FEASIBLE, 5.0, 7.0, (5.0, 7.0)), (SolveStatus.FEASIBLE, 5.0, None, None),
+        (SolveStatus.FEASIBLE, 5.0, -math.inf, None), (SolveStatus.UNKNOWN, None, 4.0, None),
+        (SolveStatus.INFEASIBLE, 5.0, 4.0, None),
+    ],
+)  # fmt: skip
+def test_the_optimum_is_between_the_objective_and_its_bound(
+    status: SolveStatus, objective: float | None, bound: float | None, span: tuple[float, float] | None
+) -> None:
+    assert Solution(status, objective, bound).optimum_span == span
+
+
+@pytest.mark.parametrize(
+    ("objective", "bound", "gap", "figure"),
+    [
+        (200.0, 190.0, 0.05, " 5 %"), (200.0, 199.0, 0.00501, " 0.51 %"), (200.0, 200.0, 0.0, " 0 %"),
+        (200.0, -50.0, 1.234, " 130 %"), (-200.0, -210.0, 0.0101, " 1.1 %"), (1.0, 0.9, 0.1, " 10 %"), (0.5, 0.25, 0.25, " 0.25"),
+        (-0.5, -0.75, 0.25, " -0.75"),
+    ],
+)  # fmt: skip
+def test_the_gap_of_a_solution_is_rounded_up_to_two_digits(
+    objective: float, bound: float, gap: float, figure: str
+) -> None:
+    text = Solution(SolveStatus.FEASIBLE, objective, bound, gap).standing
+    assert figure in text
+    assert ("%" in text) is ("%" in figure)
+    for missing in ({"bound": None}, {"gap": None}, {"bound": math.inf}):
+        assert not any(
+            sign.isdigit() for sign in replace(Solution(SolveStatus.FEASIBLE, 5.0, 4.0, 0.2), **missing).standing
+        )
+    assert Solution(SolveStatus.OPTIMAL, objective, bound, gap).standing == "optimal"

@@ -454,7 +454,7 @@ class _SetPool:
         members = set(labels)
         is_numbers = all(label.isdigit() for label in labels)
         for index, candidate in enumerate(chosen):
-            if members == set(candidate) or (not is_numbers and members <= set(candidate)):
+            if members <= set(candidate) and (not is_numbers or len(members) == len(candidate)):
                 return index
         return None
 

@@ -28,11 +28,6 @@ class SolverListing:
     abilities: frozenset[Ability]
 
 
-def solver_names() -> tuple[str, ...]:
-    """Return the names that ``find_solver`` accepts, except commands."""
-    return tuple(_known_solvers())
-
-
 def find_solver(name: str = DEFAULT) -> Solver:
     """Return the back end of this name, or for ``command:PROGRAM ARGUMENTS`` an adapter of that program.
 
