@@ -57,6 +57,19 @@ def describe(site: Site) -> str:
             [],
         ),
         (
+            # Sizes of random draws stay, seeds change.
+            "np.random.seed(7); g = np.random.default_rng(8); y = np.random.randn(9, 2); z = g.random(size=n); return y * z",
+            [
+                "np.random.randn(9, 2): outer =y",
+                "g.random(size=n): outer =z",
+                "y * z: outer root factor returned",
+                "y: outer factor",
+                "z: outer factor",
+            ],
+            ["7: structural", "8: outer structural =g"],
+            [],
+        ),
+        (
             "y: float; z = 'a'; return x",
             ["x: outer root factor returned"],
             [],

@@ -201,6 +201,21 @@ def test_a_steep_power_of_the_inverse_distance_is_found_within_a_hundred_childre
     assert found == {2, 3, 4}
 
 
+def test_most_children_of_a_program_that_draws_points_return_points_and_some_draw_others():
+    """Before, nine in ten had a size that is no whole number."""
+    source = "import numpy as np\n\ndef place():\n    n, d = 16, 2\n    np.random.seed(42)\n    return np.random.randn(n, d)\n"
+    rng = np.random.default_rng(3)
+    children = [vary(source, None, function="place", primitives=(), rng=rng).source for _ in range(60)]
+    shapes = []
+    for child in children:
+        scope: dict = {}
+        exec(child, scope)
+        with np.errstate(all="ignore"):
+            shapes.append(np.shape(scope["place"]()))
+    assert shapes.count((16, 2)) >= 50
+    assert len({re.search(r"seed\((\d+)\)", child)[1] for child in children}) > 3
+
+
 def test_breeding_is_fast():
     seed, function, primitives, _ = SEEDS["edges"]
     rng = np.random.default_rng(3)

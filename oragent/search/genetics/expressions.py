@@ -28,6 +28,10 @@ _REARRANGEMENTS = frozenset(
     ["array", "asarray", "concatenate", "cumsum", "diag", "diff", "repeat", "roll", "sort", "tile", "transpose"]
 )
 _CONSTRUCTORS = frozenset(["eye", "full", "full_like", "ones", "ones_like", "zeros", "zeros_like"])
+# Random draws whose positional arguments are sizes, other draws, and functions whose arguments are seeds.
+DRAWS = frozenset(["rand", "randn", "random", "random_sample", "standard_normal"])
+_OTHER_DRAWS = frozenset(["normal", "uniform"])
+SEEDED = frozenset(["RandomState", "default_rng", "seed"])
 # Products, which are numbers for two vectors, and arrays for a matrix.
 _PRODUCTS = frozenset(["dot", "matmul"])
 _ARRAYS = _REARRANGEMENTS | _CONSTRUCTORS | _PRODUCTS | {"outer"}
@@ -93,8 +97,10 @@ def index_names(parts: Iterable[ast.AST]) -> Iterator[str]:
         match node:
             case ast.Subscript(slice=place):
                 yield from _plain_names(place)
-            case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=args) if name in _SIZED:
+            case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=args) if name in _SIZED | DRAWS:
                 yield from (name for arg in args for name in _plain_names(arg))
+            case ast.keyword(arg="size", value=value):
+                yield from _plain_names(value)
 
 
 def _plain_names(target: ast.expr) -> Iterator[str]:
@@ -326,6 +332,8 @@ class NameFacts:
                 keeps_kind = method in REDUCTIONS | ELEMENTWISE | _SAME_SHAPE | {"item", "flatten", "ravel"}
                 if method in INDICES:
                     return ExpressionKind.COUNT
+                if method in DRAWS | _OTHER_DRAWS:
+                    return ExpressionKind.NUMBER
                 if keeps_kind:
                     return self.kind(value)
                 return ExpressionKind.OTHER
@@ -367,6 +375,8 @@ class NameFacts:
             return _multiply_shapes(*map(self.shape, operands))
         if name in _ARRAYS | INDICES:
             return 1
+        if name in DRAWS:
+            return 1 if node.args or node.keywords else 0
         match node.func:
             case ast.Name(id="len" | "int" | "float" | "round" | "sum" | "min" | "max"):
                 return 0

@@ -11,10 +11,12 @@ from typing import NamedTuple
 
 from oragent._base.ast_utils import all_nodes
 from oragent.search.genetics.expressions import (
+    DRAWS,
     ELEMENTWISE,
     INDICES,
     PLAIN,
     REDUCTIONS,
+    SEEDED,
     ExpressionKind,
     NameFacts,
     numeric_call,
@@ -273,6 +275,12 @@ class _Walker:
                 self.expression(node, "args", 0, context._replace(outer=True, root=True, ordinal=True, assigned=""))
             case _ if name in REDUCTIONS and node.args:
                 self.expression(node, "args", 0, context._replace(outer=False))
+            case ast.Attribute(attr=method) if method in DRAWS:
+                # Other sizes give arrays of other shapes.
+                return
+            case ast.Attribute(attr=method) if method in SEEDED:
+                for index in range(len(node.args)):
+                    self.constant(Site(node, "args", index, self.facts, self.block, context))
             case ast.Attribute(value=ast.expr()) if not name:
                 self.expression(node.func, "value", None, context._replace(outer=False))
                 self.arguments(node, context._replace(outer=False))
