@@ -1,9 +1,11 @@
 """What recorders write, keep and limit, in the process of the test, and how they read models of libraries."""
 
+import importlib
 import json
 import math
 import os
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -973,3 +975,94 @@ def test_the_factory_of_pyomo_gives_recording_solvers(recorder: Recorder) -> Non
     claim = from_pyomo._claim(plain_pyomo(pe), "optimal")
     assert claim == ("optimal", None, [0.0, 0.0])
     assert from_pyomo._claim(plain_pyomo(pe), "open") == ("open", None, None)
+
+
+@pytest.fixture(name="fresh_pulp")
+def import_fresh_pulp() -> Iterator[Any]:
+    """PuLP imported anew, because its recorder changes its classes."""
+    pytest.importorskip("pulp")
+
+    def names() -> list[str]:
+        return [name for name in sys.modules if name.partition(".")[0] == "pulp"]
+
+    kept = {name: sys.modules.pop(name) for name in names()}
+    yield importlib.import_module("pulp")
+    for name in names():
+        del sys.modules[name]
+    sys.modules.update(kept)
+
+
+PULP_PROGRAM = """
+PLANTS, WEEKS = ["a", "b"], ("w1", "w2")
+m = pulp.LpProblem("plan", pulp.LpMaximize)
+ship = pulp.LpVariable.dicts("ship", (PLANTS, WEEKS), 0, 4)
+use = pulp.LpVariable.dict("use_", PLANTS, 0, 1.5, "Integer")
+grid = pulp.LpVariable.matrix("grid", (range(2), ["l", "r"]), upBound=1, lowBound=0)
+pairs = pulp.LpVariable.dicts("pair", [(p, w) for p in PLANTS for w in WEEKS], 0, 3)
+named = pulp.LpVariable.dicts("named", indices=["x", "y"], lowBound=0, upBound=2)
+extra = {}
+for p in PLANTS:
+    for i in range(2):
+        extra[p, i] = pulp.LpVariable(f"extra_{p}{i}", 0, 2 + i)
+m += 2 * pulp.lpSum(ship[p][w] for p in PLANTS for w in WEEKS) + pulp.lpSum(use.values()) + pulp.lpSum(grid)
+m += pulp.lpSum(extra.values()) + pulp.lpSum(pairs.values()) + pulp.lpSum(named.values()) <= 9, "rest"
+for p in PLANTS:
+    m += pulp.lpSum(ship[p][w] for w in WEEKS) + use[p] <= 5
+status = m.solve(pulp.PULP_CBC_CMD(msg=False, mip=is_mixed))
+"""
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("is_mixed", [True, False])
+def test_a_program_of_pulp_is_recorded_with_the_keys_of_its_families(
+    is_mixed: bool, fresh_pulp: Any, tmp_path: Path
+) -> None:
+    recorder = Recorder(None, f"{tmp_path}/", 60.0)
+    from_pulp.install(fresh_pulp, recorder)
+    path = tmp_path / "program.py"
+    path.write_text(PULP_PROGRAM)
+    names = {"pulp": fresh_pulp, "is_mixed": is_mixed, "__name__": "__main__"}
+    exec(compile(PULP_PROGRAM, str(path), "exec"), names)
+    assert fresh_pulp.LpStatus[names["status"]] == "Optimal"
+    # By hand: 5 a plant at twice the worth, and all of the grid.
+    assert fresh_pulp.value(names["m"].objective) == pytest.approx(24)
+    assert claimed(recorder)["objective"] == pytest.approx(24)
+    made = json.loads(recorder.files["000001.json"])
+    assert (recorder.count, made["missing"], made["name"]) == (1, [], "plan")
+    by_family: dict[str, dict[tuple[str, ...], str]] = {}
+    for family, labels, source in made["column_keys"]:
+        by_family.setdefault(family, {})[tuple(labels)] = source
+    both = [(p, w) for p in "ab" for w in ("w1", "w2")]
+    assert by_family == {
+        "ship": dict.fromkeys(both, "framework"), "pair": dict.fromkeys(both, "framework"),
+        "use": dict.fromkeys([("a",), ("b",)], "framework"), "named": dict.fromkeys([("x",), ("y",)], "framework"),
+        "grid": dict.fromkeys([(i, side) for i in "01" for side in "lr"], "framework"),
+        "extra": dict.fromkeys([(p, i) for p in "ab" for i in "01"], "container"),
+    }  # fmt: skip
+    assert made["rows"][0] == "rest"
+    assert [key and (key[1], key[2]) for key in made["row_keys"]] == [None, (["a"], "loops"), (["b"], "loops")]
+    whole = {name for name, is_whole in zip(made["columns"], made["integer"], strict=True) if is_whole}
+    assert whole == ({"use__a", "use__b"} if is_mixed else set())
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_unclear_errors_of_pulp_say_what_to_write_and_products_are_solved(fresh_pulp: Any, recorder: Recorder) -> None:
+    pulp = fresh_pulp
+    from_pulp.install(pulp, recorder)
+    x, y = pulp.LpVariable("x", 0, 3), pulp.LpVariable("y", 0, 3)
+    for make in (lambda: x / y, lambda: (x + y) / (x + 1), lambda: x * y * x, lambda: (x + 1) ** 3, lambda: x**2.5):
+        with pytest.raises(TypeError):
+            make()
+    with pytest.raises(ValueError, match="problem"):
+        pulp.value(None)
+    assert ((2 * x + 4) / 2).to_dict() == (x + 2).to_dict()
+    assert pulp.value(x + 2) is None
+    assert all(solver().available() for solver in (pulp.GLPK_CMD, pulp.PULP_CBC_CMD))
+    problem = pulp.LpProblem("square", pulp.LpMinimize)
+    problem += (x - 2) ** 2 + (y - 1) * (y - 1) + 5
+    problem += x + y <= 2
+    problem.solve()
+    # By hand: the nearest point of the line to (2, 1).
+    assert (x.varValue, y.varValue) == (pytest.approx(1.5, abs=1e-4), pytest.approx(0.5, abs=1e-4))
+    assert (claimed(recorder)["status"], claimed(recorder)["objective"]) == ("Optimal", pytest.approx(5.5, abs=1e-4))
+    assert pulp.LpStatus[problem.status] == "Optimal"
