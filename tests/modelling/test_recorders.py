@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -22,7 +23,16 @@ from oragent.modelling.capture import recorder as recorder_module
 from oragent.modelling.capture.assembling import assemble
 from oragent.modelling.capture.reading import ReadModel, read_model
 from oragent.modelling.capture.recorder import Recorder, find_by_index, package_version
-from oragent.modelling.capture.recorders import from_cpsat, from_gurobi, from_highs, from_pulp, from_pyomo, from_scipy
+from oragent.modelling.capture.recorders import (
+    from_cpsat,
+    from_gurobi,
+    from_highs,
+    from_mathopt,
+    from_pulp,
+    from_pyomo,
+    from_pywraplp,
+    from_scipy,
+)
 from oragent.modelling.capture.snapshot import DataTable, Snapshot
 from oragent.modelling.capture.snapshot_solving import SnapshotSolution, solve_snapshot
 from oragent.modelling.data.solution import SolveStatus
@@ -1066,3 +1076,95 @@ def test_unclear_errors_of_pulp_say_what_to_write_and_products_are_solved(fresh_
     assert (x.varValue, y.varValue) == (pytest.approx(1.5, abs=1e-4), pytest.approx(0.5, abs=1e-4))
     assert (claimed(recorder)["status"], claimed(recorder)["objective"]) == ("Optimal", pytest.approx(5.5, abs=1e-4))
     assert pulp.LpStatus[problem.status] == "Optimal"
+
+
+def scoped(recorder: Recorder, **scope: Any) -> Recorder:
+    """Give a recorder the variables of a program."""
+    recorder.places = SimpleNamespace(variable_scopes=lambda: [scope], columns={}, rows={})  # type: ignore[assignment]
+    return recorder
+
+
+def test_a_model_of_mathopt_has_all_of_its_parts(recorder: Recorder) -> None:
+    mathopt = pytest.importorskip("ortools.math_opt.python.mathopt")
+    m, other = mathopt.Model(name="plan", primary_objective_name="gain"), mathopt.Model()
+    gone, x = m.add_variable(name="gone"), m.add_variable(lb=-INF, ub=4, name="x")
+    n, b = m.add_integer_variable(lb=0, ub=7, name="n"), m.add_binary_variable(name="b")
+    left_out = m.add_linear_constraint(x <= 1)
+    low, high = m.add_linear_constraint(2 * x - n <= 3, name="low"), m.add_linear_constraint(x + b >= -1, name="high")
+    m.add_linear_constraint(lb=1, ub=6, expr=n + 2 * b + x)
+    m.delete_variable(gone)
+    m.delete_linear_constraint(left_out)
+    m.maximize(3 * x - b + 1.5)
+    alien = other.add_variable(name="alien")
+    rows = {"c": low, "d": high, "e": other.add_linear_constraint(alien <= 1)}
+    scoped(recorder, box={"k": n, "z": alien}, tall=rows)
+    made = from_mathopt._snapshot(m, "ortools 1", recorder)
+    assert (made.name, made.objective, made.maximize, made.constant, made.missing) == ("plan", "gain", True, 1.5, [])
+    assert list(zip(made.columns, made.low, made.high, made.integer, made.cost, strict=True)) == [
+        ("x", -INF, 4, False, 3), ("n", 0, 7, True, 0), ("b", 0, 1, True, -1)
+    ]  # fmt: skip
+    assert (made.rows, made.row_low, made.row_high) == (["low", "high", ""], [-INF, -1, 1], [3, INF, 6])
+    dense = csr_matrix((made.values, made.indices, made.starts), shape=(3, 3)).toarray()
+    assert dense.tolist() == [[2, -1, 0], [1, 0, 1], [1, 1, 2]]
+    assert made.column_keys == [None, ("box", ["k"], "container"), None]
+    assert made.row_keys == [("tall", ["c"], "container"), ("tall", ["d"], "container"), None]
+    m.add_indicator_constraint(indicator=b, implied_constraint=x <= 2)
+    m.add_quadratic_constraint(x * x <= 4)
+    m.minimize(x * x)
+    assert len(from_mathopt._snapshot(m, "ortools 1", recorder).missing) == 3
+
+
+@pytest.mark.parametrize("is_confined", [False, True])
+def test_a_solve_of_mathopt_has_the_limits_of_program_and_run(
+    is_confined: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mathopt = pytest.importorskip("ortools.math_opt.python.mathopt")
+    recorder = Recorder(None, "", 60.0, is_confined=is_confined)
+    monkeypatch.setattr(recorder, "remaining_s", lambda threads=1: 50.0 / threads)
+    solved: list[tuple] = []
+    module = SimpleNamespace(solve=lambda model, kind, params, **named: solved.append((kind, params, named)))
+    from_mathopt._limit_solves(module, recorder)
+    kinds = mathopt.SolverType
+
+    def solve_with(kind: Any, gap: float | None = None, **given: Any) -> tuple:
+        recorder.gap = gap
+        params = mathopt.SolveParameters(**given)
+        module.solve("model", kind, params=params, msg_cb=3)
+        assert vars(params) == vars(mathopt.SolveParameters(**given))
+        found = solved[-1][1]
+        assert solved[-1][2] == {"msg_cb": 3}
+        return solved[-1][0], found.threads, found.time_limit.total_seconds(), found.relative_gap_tolerance
+
+    least = timedelta(seconds=7)
+    assert solve_with(kinds.GLOP, time_limit=least) == (kinds.GLOP, None, 7, None)
+    assert solve_with(kinds.GLOP, time_limit=timedelta(seconds=90)) == (kinds.GLOP, None, 50, None)
+    assert solve_with(kinds.GSCIP, 0.25, threads=2) == (kinds.GSCIP, *((1, 50) if is_confined else (2, 25)), 0.25)
+    assert solve_with(kinds.CP_SAT, relative_gap_tolerance=0.5) == (kinds.CP_SAT, 1, 50, 0.5)
+    expected = (kinds.GSCIP, 1) if is_confined else (kinds.HIGHS, None)
+    assert solve_with(kinds.HIGHS) == (*expected, 50, None)
+    module.solve("model", kinds.GLOP)
+    assert solved[-1][1].time_limit == timedelta(seconds=50)
+
+
+def test_a_model_of_pywraplp_has_all_of_its_parts() -> None:
+    pywraplp = pytest.importorskip("ortools.linear_solver.pywraplp")
+    m = pywraplp.Solver.CreateSolver("SCIP")
+    x, n, b = m.NumVar(-m.infinity(), 4, "x"), m.IntVar(0, 7, "n"), m.BoolVar("b")
+    m.Add(2 * x - n <= 3, "low")
+    m.Add(x + b >= -1, "high")
+    m.Maximize(3 * x - b + 1.5)
+    made = from_pywraplp._snapshot(m, "ortools 1")
+    assert (made.maximize, made.constant, made.missing) == (True, 1.5, [])
+    assert list(zip(made.columns, made.low, made.high, made.integer, made.cost, strict=True)) == [
+        ("x", -INF, 4, False, 3), ("n", 0, 7, True, 0), ("b", 0, 1, True, -1)
+    ]  # fmt: skip
+    assert (made.rows, made.row_low, made.row_high) == (["low", "high"], [-INF, -1], [3, INF])
+    dense = csr_matrix((made.values, made.indices, made.starts), shape=(2, 3)).toarray()
+    assert dense.tolist() == [[2, -1, 0], [1, 0, 1]]
+    claim = SimpleNamespace(Objective=lambda: SimpleNamespace(Value=lambda: 7.0), variables=list)
+    words = [from_pywraplp._claim(result, claim)[0] for result in range(8)]
+    assert words == [*from_pywraplp.STATUSES, "7"]
+    assert [from_pywraplp._claim(result, claim)[1] for result in range(3)] == [7.0, 7.0, None]
+    solver = SimpleNamespace()
+    set_limit = from_pywraplp._noted(lambda model, value: value + 1, "_requested_ms")
+    assert (set_limit(solver, 5), solver._requested_ms) == (6, 5)
