@@ -984,7 +984,13 @@ def test_the_factory_of_pyomo_gives_recording_solvers(recorder: Recorder) -> Non
         assert Factory()("gurobi", b=2) == ("gurobi", {"b": 2})
     claim = from_pyomo._claim(plain_pyomo(pe), "optimal")
     assert claim == ("optimal", None, [0.0, 0.0])
-    assert from_pyomo._claim(plain_pyomo(pe), "open") == ("open", None, None)
+    # Values of solvers are whole up to a tolerance.
+    near = plain_pyomo(pe)
+    from_pyomo._load_solution(near, SnapshotSolution("optimal", 8.0, [-1e-9, 4 - 1e-7]), True)
+    assert (near.x.value, near.y.value) == (-1e-9, 4 - 1e-7)
+    half = plain_pyomo(pe)
+    half.x.value = 2.0
+    assert from_pyomo._claim(half, "open") == from_pyomo._claim(plain_pyomo(pe), "open") == ("open", None, None)
 
 
 @pytest.fixture(name="fresh_pulp")
@@ -1076,6 +1082,12 @@ def test_unclear_errors_of_pulp_say_what_to_write_and_products_are_solved(fresh_
     assert (x.varValue, y.varValue) == (pytest.approx(1.5, abs=1e-4), pytest.approx(0.5, abs=1e-4))
     assert (claimed(recorder)["status"], claimed(recorder)["objective"]) == ("Optimal", pytest.approx(5.5, abs=1e-4))
     assert pulp.LpStatus[problem.status] == "Optimal"
+    # Without a term in the objective, PuLP adds a variable of its own.
+    problem = pulp.LpProblem("feasible")
+    problem += x * y >= 2
+    problem.solve()
+    assert x.varValue * y.varValue >= 2 - 1e-5
+    assert len(claimed(recorder)["values"]) == 2
 
 
 def scoped(recorder: Recorder, **scope: Any) -> Recorder:

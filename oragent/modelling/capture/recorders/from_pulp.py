@@ -145,15 +145,21 @@ def _solve_products(pulp: Any, problem: Any, snapshot: Snapshot, recorder: Recor
     solution = solve_snapshot(snapshot, recorder.remaining_s(), recorder.gap)
     if solution.values:
         value_of = dict(zip(snapshot.columns, solution.values, strict=True))
-        for variable in [*problem.variables(), *_extra_factors(problem, products)]:
+        for variable in _variables(problem, products):
             factors = [factor.name for factor in products.factors.get(variable.name, ())] or [variable.name]
-            variable.varValue = math.prod(value_of.get(name, 0.0) for name in factors)
+            variable.varValue = math.prod(value_of[name] for name in factors)
     codes = {"infeasible": pulp.LpStatusInfeasible, "unbounded": pulp.LpStatusUnbounded}
     status = pulp.LpStatusOptimal if solution.status in WITH_POINT else codes.get(solution.status, 0)
     if hasattr(problem, "assignStatus"):
         problem.assignStatus(status)
     problem.status = status
     return int(status)
+
+
+def _variables(problem: Any, products: _Products) -> list[Any]:
+    """Return the variables of a problem, its products, and factors of these that it does not have itself."""
+    variables = [variable for variable in problem.variables() if variable.name != DUMMY]
+    return [*variables, *_extra_factors(problem, products)]
 
 
 def _extra_factors(problem: Any, products: _Products) -> list[Any]:
@@ -361,8 +367,7 @@ def _with_keys(
 
 
 def _claim(pulp: Any, problem: Any, products: _Products) -> tuple[str, float | None, list[Any] | None]:
-    variables = [variable for variable in problem.variables() if variable.name != DUMMY]
-    variables = [*variables, *_extra_factors(problem, products)]
+    variables = _variables(problem, products)
     values = [variable.varValue for variable in variables if variable.name not in products.factors]
     status = pulp.LpStatus.get(problem.status, str(problem.status))
     if any(value is None for value in values):
