@@ -210,24 +210,8 @@ def test_a_value_without_bound_is_not_solved_up_to_a_horizon() -> None:
 )
 def test_tasks_of_which_no_two_overlap_share_a_machine(rhs: int, names: tuple[str, ...], machines: list[int]) -> None:
     """Machines only make the search faster: the rows say the same."""
-    cp_model = pytest.importorskip("ortools.sat.python.cp_model")
-    indicators, rows = [], []
-    for first, second in itertools.combinations(names, 2):
-        for before, after in ((first, second), (second, first)):
-            switch = f"{before} before {after}"
-            terms = {before: 1.0, after: -1.0}
-            indicators.append(Indicator(switch, switch, True, terms, Relation.AT_MOST, -3.0))
-        terms = {f"{first} before {second}": 1.0, f"{second} before {first}": 1.0}
-        rows.append(Row(f"{first} or {second}", terms, Relation.AT_LEAST, rhs))
-    variables = [Variable(name, 0, 30, INTEGER) for name in names]
-    variables += [Variable(part.binary, 0, 1, INTEGER) for part in indicators]
-    features = ModelFeatures(indicators=tuple(indicators))
-    milp = IndexedModel.from_records(variables, rows, Objective({"a": 1.0}), Sense.MINIMIZE, features=features)
-    model = cp_model.CpModel()
-    columns = {variable.name: model.new_int_var(0, 30, variable.name) for variable in variables}
-    _add_machines(model, milp, columns)
-    found = [constraint.no_overlap for constraint in model.proto.constraints if constraint.has_no_overlap()]
-    assert [len(constraint.intervals) for constraint in found] == machines
+    found = list_machines(dict.fromkeys(names, 3), list(itertools.combinations(names, 2)), rhs)
+    assert [len(machine) for machine in found] == machines
 
 
 SOME = (1.0, 1.0, Relation.AT_MOST, 3)
