@@ -126,7 +126,7 @@ def _variable_tables(model: IndexedModel, solution: Solution, width: int) -> lis
     details = unit_and_meaning(model.variables, len(names))
     costs = model.base_objective.cost.evaluate(model.cells)
     # Nonzero variables come first.
-    order = np.argsort([solution.values[name] == 0.0 for name in names], kind="stable")
+    order = np.argsort(np.fromiter(solution.values.values(), float) == 0.0, kind="stable")
     lines = []
     for column in order[:SHOWN_ROWS].tolist():
         name = names[column]
@@ -145,7 +145,7 @@ def _row_tables(model: IndexedModel, solution: Solution, width: int) -> list[Tab
     heads = ("row", "left side", "", "right side", "slack", *_price_heads(solution, "dual"), ranges)
     names = model.flat_row_names
     # Binding rows come first.
-    order = np.argsort([solution.slacks[name] > 1e-6 for name in names], kind="stable")
+    order = np.argsort(np.fromiter(solution.slacks.values(), float) > 1e-6, kind="stable")
     lines = []
     for row in order[:SHOWN_ROWS].tolist():
         name, relation = names[row], RELATIONS[int(model.relations[row])]

@@ -9,6 +9,7 @@ import json
 import math
 import re
 from array import array
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -50,9 +51,13 @@ GOAL_NOTE = re.compile(r"^\* oragent goal (\S+) (\{.*\})$", re.MULTILINE)
 GOAL_KEYS = {"sense", "constant", "weight", "priority", "slack", "slack_amount"}
 PULP_SENSE = re.compile(r"^\*SENSE:Maximize\s*$", re.MULTILINE | re.IGNORECASE)
 NO_VALUE, WITH_VALUE = {"FR", "MI", "PL", "BV"}, {"UP", "LO", "FX", "LI", "UI", "SC", "SI"}
-# Kinds that set a lower bound, an upper one, or make a column an integer, and upper bounds without a figure.
+# Kinds that set a lower or an upper bound, make a column an integer or semi-continuous, and bounds without a figure.
 LOW_KINDS, HIGH_KINDS = {"LO", "LI", "FX", "FR", "MI", "BV"}, {"UP", "UI", "FX", "FR", "PL", "BV", "SC", "SI"}
-INTEGER_KINDS, FIXED_HIGHS = {"LI", "UI", "BV", "SI"}, {"FR": math.inf, "PL": math.inf, "BV": 1.0}
+INTEGER_KINDS, SEMI_KINDS, FIXED_HIGHS = (
+    {"LI", "UI", "BV", "SI"},
+    {"SC", "SI"},
+    {"FR": math.inf, "PL": math.inf, "BV": 1.0},
+)
 # First and last columns of the fields in fixed form.
 FIXED = ((1, 3), (4, 12), (14, 22), (24, 36), (39, 47), (49, 61))
 NUMBER = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eEdD][+-]?\d+)?|inf(?:inity)?)", re.IGNORECASE)
@@ -74,10 +79,13 @@ def read_mps(text: str) -> IndexedModel:
     for lines in _blocks(text):
         # Number of lines that were read, and of those before which lines are read one by one.
         at, singly_before = 0, 0
+        # Lines that are no entries of a section, and the end.
+        stops = [place for place, line in enumerate(lines) if not line[:1].isspace() or "MARKER" in line]
+        stops.append(len(lines))
         while at < len(lines) and reader.section != "ENDATA":
             read_together = reader.together.get(reader.section)
             if read_together is not None and at >= singly_before:
-                end = next((place for place in range(at, len(lines)) if not _may_be_entries(lines[place])), len(lines))
+                end = stops[bisect_left(stops, at)]
                 if end > at and read_together(lines[at:end]):
                     at = end
                     continue
@@ -107,10 +115,6 @@ def _blocks(text: str) -> Iterator[list[str]]:
         start = end
 
 
-def _may_be_entries(line: str) -> bool:
-    return line[:1].isspace() and "MARKER" not in line
-
-
 def _number(word: str) -> float:
     if not NUMBER.fullmatch(word):
         raise ModellingError(f"{quoted(word)} is not a number")
@@ -132,10 +136,10 @@ class _MpsReader:
         self.ranks: dict[str, dict[str, float]] = {}
         self.sides: dict[str, float] = {}
         self.ranges: dict[str, float] = {}
-        # Position and bounds of each column; the bounds of an integer one are 0 and 1 if none is stated.
+        # Position of each column, and columns with stated bounds, of which the last counts.
         self.columns: dict[str, int] = {}
-        self.low: dict[str, float] = {}
-        self.high: dict[str, float] = {}
+        self.low = array("i"), array("d")
+        self.high = array("i"), array("d")
         self.integer, self.semi = set[str](), dict[str, None]()
         self.is_integer = False
         # Row, column and figure of each entry.
@@ -245,12 +249,10 @@ class _MpsReader:
         if entries is None:
             return False
         titles, rows, figures = entries
-        names = dict.fromkeys(titles)
-        column_of = {name: self.columns.setdefault(name, len(self.columns)) for name in names}
         if self.is_integer:
-            self.integer.update(names)
-        self.entries[0].extend(list(map(self.rows.__getitem__, rows)))
-        self.entries[1].extend(list(map(column_of.__getitem__, titles)))
+            self.integer.update(titles)
+        self.entries[0].extend([self.rows[row] for row in rows])
+        self.entries[1].extend([self.columns.setdefault(title, len(self.columns)) for title in titles])
         self.entries[2].extend(figures)
         return True
 
@@ -299,12 +301,15 @@ class _MpsReader:
             return False
         try:
             values = {word: check_bound(_number(word), "a bound") for word in {line[3] for line in words}}
-        except ModellingError:
+            places = [self.columns[line[2]] for line in words]
+        except (ModellingError, KeyError):
             return False
-        if not self.columns.keys() >= {line[2] for line in words}:
-            return False
-        for kind, _, name, word in words:
-            self._set_bound(kind, name, values[word])
+        bounds = [(line[0], place, values[line[3]]) for line, place in zip(words, places, strict=True)]
+        for kinds, (columns, figures) in ((LOW_KINDS, self.low), (HIGH_KINDS, self.high)):
+            columns.extend([place for kind, place, _ in bounds if kind in kinds])
+            figures.extend([value for kind, _, value in bounds if kind in kinds])
+        self.integer.update([line[2] for line in words if line[0] in INTEGER_KINDS])
+        self.semi.update([(line[2], None) for line in words if line[0] in SEMI_KINDS])
         return True
 
     def _bound(self, words: list[str]) -> None:
@@ -319,16 +324,16 @@ class _MpsReader:
         name = next((name for name in names if name in self.columns), "")
         if not name:
             raise ModellingError(f"{' '.join(map(quoted, names))} is not a column of this model")
-        self._set_bound(kind, name, check_bound(_number(rest[-1]), "a bound") if kind in WITH_VALUE else 0.0)
-
-    def _set_bound(self, kind: str, name: str, value: float) -> None:
+        value = check_bound(_number(rest[-1]), "a bound") if kind in WITH_VALUE else 0.0
         if kind in LOW_KINDS:
-            self.low[name] = -math.inf if kind in ("FR", "MI") else value
+            self.low[0].append(self.columns[name])
+            self.low[1].append(-math.inf if kind in ("FR", "MI") else value)
         if kind in HIGH_KINDS:
-            self.high[name] = FIXED_HIGHS.get(kind, value)
+            self.high[0].append(self.columns[name])
+            self.high[1].append(FIXED_HIGHS.get(kind, value))
         if kind in INTEGER_KINDS:
             self.integer.add(name)
-        if kind in ("SC", "SI"):
+        if kind in SEMI_KINDS:
             self.semi[name] = None
 
     def _set(self, words: list[str]) -> None:
@@ -412,13 +417,15 @@ class _MpsReader:
         """
         count = len(self.columns)
         low, high, integer = np.zeros(count), np.full(count, np.inf), np.zeros(count, dtype=bool)
-        for name in self.integer:
-            integer[self.columns[name]] = True
-            high[self.columns[name]] = np.inf if name in self.low else 1.0
-        high[[self.columns[name] for name in self.high]] = list(self.high.values())
-        below = [name for name, bound in self.high.items() if bound < 0 and name not in self.semi]
-        low[[self.columns[name] for name in below]] = -np.inf
-        low[[self.columns[name] for name in self.low]] = list(self.low.values())
+        integer[[self.columns[name] for name in self.integer]] = True
+        # An integer column without bounds is binary.
+        high[integer] = 1.0
+        high[self.low[0]] = np.inf
+        high[self.high[0]] = self.high[1]
+        may_be_below = high < 0
+        may_be_below[[self.columns[name] for name in self.semi]] = False
+        low[may_be_below] = -np.inf
+        low[self.low[0]] = self.low[1]
         return low, high, integer
 
     def _row_limits(self, names: list[str]) -> tuple[Vector, Vector]:
