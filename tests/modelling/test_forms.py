@@ -17,7 +17,7 @@ from oragent.modelling.data.model_records import Objective, Row, Variable
 from oragent.modelling.data.model_values import Relation, Sense, VariableKind
 from oragent.modelling.files.model_json import from_json, model_dict, model_from_dict, to_json
 from oragent.modelling.files.safe_names import SafeNaming
-from oragent.modelling.files.solution_json import solution_dict
+from oragent.modelling.files.solution_json import solution_dict, solution_from_dict
 from oragent.modelling.files.text_forms import from_text, to_text
 from oragent.modelling.solving.model_solving import solve
 from tests.modelling.models import facts, models, pharmacy, steel
@@ -349,3 +349,24 @@ def test_a_written_file_has_all_digits(form: str) -> None:
     again = from_text(text, form)
     assert facts(again) == facts(model)
     assert " 0.1 " in text.replace("\n", " ")
+
+
+@pytest.mark.parametrize("milp", [steel(), pharmacy()])
+def test_a_solution_is_read_back_as_it_was(milp: IndexedModel) -> None:
+    solution = replace(solve(milp), note="a note", limit="time", linearised=("a part",), goals={"g": 2.0})
+    again = solution_from_dict(json.loads(json.dumps(solution_dict(solution))))
+    assert again == solution
+    assert isinstance(again.sensitivity.several_duals, tuple)
+    unchecked = replace(solution.sensitivity, several_duals=None, several_reduced_costs=None)
+    again = solution_from_dict(solution_dict(replace(solution, sensitivity=unchecked)))
+    assert again.sensitivity == unchecked
+
+
+@pytest.mark.parametrize(
+    "change", [{"status": "done"}, {"sensitivity": 3}, {"sensitivity": {}}, {"more": 1}, {"linearised": 3}]
+)
+def test_other_data_are_no_solution(change: dict) -> None:
+    data = solution_dict(solve(steel()))
+    assert solution_from_dict(data | {"linearised": ["a"]}).linearised == ("a",)
+    with pytest.raises(ModellingError):
+        solution_from_dict(data | change)

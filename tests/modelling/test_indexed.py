@@ -13,7 +13,7 @@ from oragent._base.errors import ModellingError
 from oragent.modelling import solve
 from oragent.modelling.data.builder import IndexedModelBuilder, looks_ordered
 from oragent.modelling.data.features import FurtherObjective, Indicator, ModelFeatures, QuadraticTerm
-from oragent.modelling.data.indexed import IndexedModel, product_keys
+from oragent.modelling.data.indexed import IndexedModel, SourceCell, product_keys
 from oragent.modelling.data.model_records import Objective, Row, Variable
 from oragent.modelling.data.model_values import Relation, Sense, VariableKind
 from oragent.modelling.data.names import FamilyCorrections, SetCorrection, group_by_names, split_brackets
@@ -326,3 +326,100 @@ def test_a_figure_that_json_does_not_have_is_not_written(figure: float) -> None:
     cells[0] = figure
     with pytest.raises(ValueError, match="JSON"):
         to_json(replace(model, cells=cells))
+
+
+def detailed() -> IndexedModel:
+    """A model in which each part that JSON can hold differs from its default."""
+    builder = IndexedModelBuilder("plan", "what it is for")
+    builder.add_set("day", ["Mo", "Tu"], is_time=True, meaning="days")
+    builder.add_set("place", ["b", "a"], is_ordered=True, is_guessed=True)
+    builder.add_set("rest", ["p", "q"])
+    source = SourceCell("data.xlsx", "Sheet 2", 3, 4)
+    builder.add_parameter("need", ["day"], [1.5, 2], unit="t", meaning="demand", source=source)
+    builder.add_parameter("cost", ["day", "place"], {("Tu", "a"): 2.0, ("Mo", "b"): 3.0})
+    x = builder.add_variables(
+        "x", ["day", "place"], keys=[("Tu", "b"), ("Mo", "a")], low=-2, high=builder.cells("need"), kind="integer",
+        unit="t", meaning="amount", is_guessed=True,
+    )  # fmt: skip
+    y = builder.add_variables("y", ["rest"], low=[0, -np.inf], high=[1, np.inf])
+    builder.add_rows(
+        "r", ["day"], ">=", rows=[0, 1, 0], columns=[*x, y[0]], values=2, rhs=builder.cells("need"), unit="t"
+    )
+    builder.add_rows("e", relation="=", columns=[y[1]], rhs=3, meaning="why", is_guessed=True)
+    builder.set_objective("o", "maximize", x, builder.cells("cost", [("Tu", "a"), ("Mo", "b")]), constant=1, unit="EUR")
+    builder.set_objective("p", "minimize", y, weight=2, priority=3, meaning="second")
+    model = builder.build()
+    first, second = model.objectives
+    return replace(
+        model,
+        objectives=(
+            replace(first, quadratic=(QuadraticTerm(0, 2, 1.5),)),
+            replace(second, slack=0.25, slack_amount=4.0),
+        ),
+        flat_columns=("x1", "x2", "y1", "y2"),
+        flat_rows=("r1", "r2", "e1"),
+        features=ModelFeatures(indicators=(Indicator("i", 0, False, {2: 1.0}, Relation.AT_MOST, 2.0),)),
+        integer=np.array([True, True, False, False]),
+        high=model.high.with_values(np.array([0]), 1.0),
+        low=model.low.with_values(np.array([0]), 0.0),
+    ).check()
+
+
+def test_json_keeps_every_detail() -> None:
+    model = detailed()
+    again = from_json(to_json(model))
+    assert to_json(again) == to_json(model)
+    assert same_arrays(model, again)
+    assert (again.name, again.meaning, again.sets) == (model.name, model.meaning, model.sets)
+    for family, other in zip(model.families(), again.families(), strict=True):
+        for name, value in vars(family).items():
+            assert (
+                np.array_equal(value, getattr(other, name))
+                if isinstance(value, np.ndarray)
+                else value == getattr(other, name)
+            )
+    for goal, other in zip(model.objectives, again.objectives, strict=True):
+        facts_of = [{key: value for key, value in vars(part).items() if key != "cost"} for part in (goal, other)]
+        assert facts_of[0] == facts_of[1]
+        assert goal.cost.evaluate(model.cells).tolist() == other.cost.evaluate(again.cells).tolist()
+    assert (again.features, again.flat_columns, again.flat_rows) == (
+        model.features,
+        model.flat_columns,
+        model.flat_rows,
+    )
+    # Data stay data: another cell moves the same figures.
+    cells = model.cells + np.arange(1.0, len(model.cells) + 1)
+    moved = [replace(part, cells=cells) for part in (model, again)]
+    assert same_arrays(*moved)
+    assert not same_arrays(moved[0], model)
+
+
+@pytest.mark.parametrize("key", ["name", "meaning", "features"])
+def test_parts_of_json_that_may_be_left_out(key: str) -> None:
+    data = json.loads(to_json(detailed()))
+    del data[key]
+    again = from_json(json.dumps(data))
+    assert not getattr(again, key)
+    data = json.loads(to_json(detailed()))
+    for part in ("columns", "matrix"):
+        del data[part]["names"]
+    assert from_json(json.dumps(data)).flat_variable_names == detailed().column_names
+    for part in (*data["sets"], *data["variables"], *data["rows"], *data["objectives"]):
+        for optional in (
+            "ordered",
+            "time",
+            "guessed",
+            "meaning",
+            "unit",
+            "constant",
+            "weight",
+            "priority",
+            "slack",
+            "slack_amount",
+        ):
+            part.pop(optional, None)
+    bare = from_json(json.dumps(data))
+    assert not any(each.is_ordered or each.is_time or each.is_guessed or each.meaning for each in bare.sets)
+    assert not any(family.is_guessed or family.unit or family.meaning for family in (*bare.variables, *bare.rows))
+    facts_of = [(goal.constant, goal.weight, goal.priority, goal.slack, goal.slack_amount) for goal in bare.objectives]
+    assert facts_of == [(0, 0, 0, 0, 0)] * 2
