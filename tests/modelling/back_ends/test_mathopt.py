@@ -2,13 +2,14 @@
 
 import time
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from oragent.modelling.data.arrays import Arrays, Sparse
-from oragent.modelling.data.features import ModelFeatures, QuadraticRow, QuadraticTerm
+from oragent.modelling.data.features import Indicator, ModelFeatures, OrderedSet, QuadraticRow, QuadraticTerm
 from oragent.modelling.data.model_values import Relation, Sense
 from oragent.modelling.solving.back_ends import mathopt
 from oragent.modelling.solving.back_ends.mathopt import LARGEST, LARGEST_AGAIN, QUADRATIC_GAP, MathOptSolver, _touches
@@ -131,3 +132,35 @@ def test_other_solvers_have_one_attempt_without_a_largest_value(monkeypatch: pyt
     monkeypatch.setattr(solver, "_solve_within", lambda *given: calls.append(given) or answer(NONE))
     assert solver.solve(arrays(), SolverOptions(), np.ones(2)).status is NONE
     assert [len(given) for given in calls] == [3]
+
+
+def test_parts_have_their_columns_weights_and_limits() -> None:
+    features = ModelFeatures(
+        ordered_sets=(OrderedSet("a", 1, {1: 2.0, 0: 1.0}), OrderedSet("b", 2, {0: 5.0, 1: 6.0})),
+        indicators=(
+            Indicator("i", 0, True, {1: 3.0, 0: 0.0}, Relation.EQUAL, 2.0),
+            Indicator("j", 1, False, {0: 1.0}, Relation.AT_LEAST, 4.0),
+        ),
+    )
+    filled = mathopt.fill_model(arrays(features=features))
+    for made, weights in ((filled.sos1_constraints[0], [1.0, 2.0]), (filled.sos2_constraints[1], [5.0, 6.0])):
+        members = [(list(member.ids), list(member.coefficients)) for member in made.expressions]
+        assert members == [([0], [1.0]), ([1], [1.0])]
+        assert list(made.weights) == weights
+    assert (len(filled.sos1_constraints), len(filled.sos2_constraints)) == (1, 1)
+    rows = [
+        (row.indicator_id, row.activate_on_zero, row.lower_bound, row.upper_bound, list(row.expression.ids))
+        for _, row in sorted(filled.indicator_constraints.items())
+    ]
+    assert rows == [(0, False, -INF, 2.0, [1]), (0, False, 2.0, INF, [1]), (1, True, 4.0, INF, [0])]
+
+
+def test_counts_of_a_solve_are_summed() -> None:
+    stats = SimpleNamespace(simplex_iterations=3, barrier_iterations=4, first_order_iterations=5, node_count=2)
+    termination = SimpleNamespace(objective_bounds=SimpleNamespace(dual_bound=7.0))
+    ended = SimpleNamespace(solutions=[], termination=termination, solve_stats=stats)
+    result = MathOptSolver(KINDS["scip"])._result(arrays(), ended, "NO_SOLUTION_FOUND", "TIME", "SCIP 1")
+    assert (result.status, result.limit, result.bound, result.values) == (STOPPED, Limit.TIME, 7.0, None)
+    assert result.work == {"nodes": 2.0, "iterations": 12.0}
+    assert mathopt._dense(SimpleNamespace(ids=[], values=[]), 2).tolist() == [0.0, 0.0]
+    assert mathopt._dense(SimpleNamespace(ids=[1], values=[4.0]), 2).tolist() == [0.0, 4.0]
