@@ -124,6 +124,28 @@ def test_tasks_follow_each_other_without_a_gap(is_shared: bool, hours: tuple[int
     assert solve(capture(model)[0], duals=False).objective == last
 
 
+@pytest.mark.parametrize("is_present", [False, True])
+@pytest.mark.parametrize("is_negated", [False, True])
+def test_a_task_that_is_left_out_needs_nothing(is_present: bool, is_negated: bool) -> None:
+    model = cp_model.CpModel()
+    literal = model.new_bool_var("literal")
+    present = literal.negated() if is_negated else literal
+    model.add(present == int(is_present))
+    start, end = model.new_int_var(0, 9, "start"), model.new_int_var(0, 9, "end")
+    first = model.new_optional_fixed_size_interval_var(0, 3, present, "first")
+    model.add_cumulative([first, model.new_fixed_size_interval_var(start, 2, "second")], [2, 2], 3)
+    model.add(end == start + 2)
+    model.minimize(end)
+    solver = cp_model.CpSolver()
+    solver.parameters.num_workers = 1
+    solver.solve(model)
+    milp, cases = capture(model)
+    assert solve(milp, duals=False).objective == solver.objective_value == (5 if is_present else 2)
+    point = list(map(float, solver.response_proto.solution))
+    point += [float(case(point)) for case in cases]
+    assert milp.to_staged_arrays().largest_violation(np.array(point)) <= 1e-9
+
+
 @pytest.mark.parametrize(
     ("low", "high", "count"),
     [(None, 3, 1), (None, 4, 0), (None, 5, 0), (2, None, 1), (1, None, 0), (0, None, 0), (2, 3, 2)],

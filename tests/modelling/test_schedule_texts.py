@@ -212,6 +212,10 @@ def test_the_critical_path_goes_back_over_delays_machines_and_resources() -> Non
     # An interval without a duration that begins with another one is no cause of it.
     same = SchedulingModel((Interval("a", 0), Interval("b", 2)), (NoOverlap("m", ("a", "b")),))
     assert list(critical_path(same, {"a": 0, "b": 0})) == ["b"]
+    # Intervals that cause each other are in it once.
+    both = (Precedence("a", "b"), Precedence("b", "a"))
+    circle = SchedulingModel((Interval("a", 0), Interval("b", 0)), (), (), both)
+    assert sorted(critical_path(circle, {"a": 0, "b": 0})) == ["a", "b"]
 
 
 def longest(schedule: SchedulingModel) -> int:

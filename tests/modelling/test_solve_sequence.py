@@ -235,6 +235,14 @@ def test_an_aim_counts_if_the_last_model_holds_it_near_its_value(
     assert len(join(*mirrored, claims=[None if claim is None else -claim, None]).held) == is_held
 
 
+def test_trials_between_solves_are_left_out() -> None:
+    last = with_rows(SECOND, (COST, -INF, 0.0))
+    other = replace(FIRST, rows=(({0: 1.0}, 1.0, INF),))
+    for trial in (other, last):
+        joined = join(trial, FIRST, last, claims=[9.0, 1.0, None])
+        assert [held.limit for held in joined.held] == [1.0]
+
+
 @pytest.mark.parametrize(
     ("limit", "slack"), [(100.0, 0.0), (100.01, 0.0), (100.0102, 0.0102), (99.992, 0.0), (120.0, 20.0)]
 )

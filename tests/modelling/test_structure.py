@@ -142,6 +142,20 @@ def test_keys_of_two_parts_and_terms_without_an_offset_come_first() -> None:
     ]  # fmt: skip
 
 
+def test_the_most_frequent_offsets_are_terms() -> None:
+    builder = weeks(9)
+    x = builder.add_variables("x", ["week"])
+    before = [(row, row - 1) for row in range(1, 9)]
+    # Four other distances, once each.
+    others = [(0, 3), (1, 6), (8, 4), (7, 1)]
+    builder.add_rows(
+        "r", ["week"], "<=", rows=[row for row, _ in (*before, *others)], columns=[x[at] for _, at in (*before, *others)],
+        values=[2.0] * 8 + [3.0] * 4, rhs=1.0,
+    )  # fmt: skip
+    (rows,) = StructureReader(builder.build()).read().rows
+    assert rows.terms[0] == Term("x", WrittenFigure(2.0), (part("w", "week", -1),))
+
+
 def test_families_of_several_relations_and_kinds_are_divided() -> None:
     builder = weeks(3)
     x = builder.add_variables("x", ["week"])

@@ -152,7 +152,7 @@ def _move_links(read: ReadModel, split: SplitRows, starts: NDArray[np.int32]) ->
     return replace(
         links,
         targets=[links.targets[at] for at in chosen],
-        places=np.array(list(places.values()), dtype=np.int64),
+        places=np.array(list(places.values())),
         tables=links.tables[chosen],
         cells=links.cells[chosen],
         factors=links.factors[chosen],

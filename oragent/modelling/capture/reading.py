@@ -156,8 +156,9 @@ def read_model(content: bytes) -> ReadModel:
 
 def _features(data: Any, count: int) -> ModelFeatures[int]:
     """Read nonlinear parts. Their columns must exist; soft rows are not read."""
-    if not isinstance(data, Mapping) or _size(data, MAX_PARTS) < 0:
-        raise ValueError("too many parts")
+    if not isinstance(data, Mapping):
+        raise ValueError("not parts of a model")
+    _check_size(data, MAX_PARTS)
     try:
         features = features_adapter(int).validate_python(data)
     except ValidationError as problem:
@@ -172,23 +173,23 @@ def _features(data: Any, count: int) -> ModelFeatures[int]:
 
 
 def _intervals(data: Any, count: int) -> tuple[PlanInterval, ...]:
-    if not isinstance(data, list) or _size(data, MAX_PARTS) < 0:
-        raise ValueError("too many intervals")
+    if not isinstance(data, list):
+        raise ValueError("not intervals")
+    _check_size(data, MAX_PARTS)
     intervals = read_intervals(data, set(map(str, range(count))))
     return tuple(replace(interval, name=_text(interval.name), lane=_text(interval.lane)) for interval in intervals)
 
 
-def _size(data: Any, room: int) -> int:
-    """Return the remaining number of values after counting those in nested lists and dicts; -1 if it is exceeded."""
+def _check_size(data: Any, room: int) -> None:
+    """Raise ``ValueError`` if nested lists and dicts have more values than there is room for."""
     waiting = [data]
     while waiting:
         part = waiting.pop()
         if isinstance(part, Mapping | list):
             room -= len(part)
             if room < 0:
-                return -1
+                raise ValueError("too many parts")
             waiting.extend(part.values() if isinstance(part, Mapping) else part)
-    return room
 
 
 def read_point(content: bytes, count: int) -> ClaimedPoint:

@@ -86,7 +86,7 @@ def _closing_brace(text: str, begin: int) -> int:
     depth, is_quoted = 0, False
     for position in range(begin, min(len(text), begin + 800)):
         letter = text[position]
-        if letter == '"':
+        if letter == '"' and text[position - 1] != "\\":
             is_quoted = not is_quoted
         elif letter == "{" and not is_quoted:
             depth += 1

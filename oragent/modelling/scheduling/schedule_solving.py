@@ -65,7 +65,7 @@ def solve_schedule(
     if wrong := schedule_breaches(schedule, solution.starts):
         return replace(solution, status=SolveStatus.UNKNOWN, starts={}, bound=None, note=wrong[0])
     objective = schedule_objective(schedule, solution.starts)
-    proven = solution.bound is not None and objective <= solution.bound + 1e-6 * max(1.0, abs(objective))
+    proven = solution.bound is not None and objective <= solution.bound + 1e-6 * max(1.0, objective)
     return replace(
         solution,
         status=SolveStatus.OPTIMAL if proven else SolveStatus.FEASIBLE,

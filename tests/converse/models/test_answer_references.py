@@ -196,12 +196,19 @@ def test_labels_with_signs_and_other_scripts(tmp_path: Path) -> None:
     from oragent.modelling.data.builder import IndexedModelBuilder
 
     builder = IndexedModelBuilder("مخزن")
-    builder.add_set("مدينة", ["باريس", 'the "old" (port)', "a]b}", "b) c", "(d"])
+    builder.add_set("مدينة", ["باريس", 'the "old" (port)', "a]b}", "b) c", "(d", 'x" ) y'])
     columns = builder.add_variables("نقل", ["مدينة"], high=5)
-    builder.set_objective("ربح", "maximize", columns, [1.0, 2.0, 3.0, 4.0, 5.0])
+    builder.set_objective("ربح", "maximize", columns, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
     bench = Workbench(builder.build())
     bench.ask("value نقل")
-    for name in ("نقل[باريس]", 'نقل["the \\"old\\" (port)"]', 'نقل["a]b}"]', 'نقل["b) c"]', 'نقل["(d"]'):
+    for name in (
+        "نقل[باريس]",
+        'نقل["the \\"old\\" (port)"]',
+        'نقل["a]b}"]',
+        'نقل["b) c"]',
+        'نقل["(d"]',
+        'نقل["x\\" ) y"]',
+    ):
         parts = make_answer(f"is {{r1.value({name})}}", bench.results, bench.model, [])
         assert parts[-1].kind == "figure"
         assert parts[-1].text == "5"
