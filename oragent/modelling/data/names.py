@@ -278,12 +278,12 @@ def _group_names(
         parts = split_brackets(names[position])
         if parts is None:
             without.append(position)
-        else:
+        elif is_pyomo:
             bracketed[position] = parts
-    if is_pyomo:
-        bracketed |= _split_joined(bracketed)
-    for position, (stem, labels) in bracketed.items():
-        _add(groups, stem, labels, position)
+        else:
+            _add(groups, *parts, position)
+    for position, parts in (bracketed | _split_joined(bracketed)).items():
+        _add(groups, *parts, position)
     _split_rest(names, without, separator, groups)
     return without_clashes(sorted(groups.values(), key=lambda group: group.positions[0]))
 

@@ -61,6 +61,7 @@ INTEGER_KINDS, SEMI_KINDS, FIXED_HIGHS = (
 # First and last columns of the fields in fixed form.
 FIXED = ((1, 3), (4, 12), (14, 22), (24, 36), (39, 47), (49, 61))
 NUMBER = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eEdD][+-]?\d+)?|inf(?:inity)?)", re.IGNORECASE)
+PLAIN_NUMBERS = re.compile(r"[0-9.eE+-]*")
 # Least number of characters that are split into lines at once.
 BLOCK_CHARACTERS = 1 << 18
 # Row without limits that earlier versions of oragent added.
@@ -119,6 +120,15 @@ def _number(word: str) -> float:
     if not NUMBER.fullmatch(word):
         raise ModellingError(f"{quoted(word)} is not a number")
     return float(word.upper().replace("D", "E"))
+
+
+def _numbers(words: list[str]) -> list[float]:
+    """Return many numbers, faster than one by one if they have only the usual characters."""
+    if PLAIN_NUMBERS.fullmatch("".join(words)):
+        with suppress(ValueError):
+            return list(map(float, words))
+    values = {word: _number(word) for word in set(words)}
+    return [values[word] for word in words]
 
 
 class _MpsReader:
@@ -262,15 +272,15 @@ class _MpsReader:
         if not {3, 5}.issuperset(map(len, words)):
             return None
         # A line of five words has two rows.
-        words += [[line[0], line[3], line[4]] for line in words if len(line) == 5]
-        rows, figures = [line[1] for line in words], [line[2] for line in words]
+        second = [line for line in words if len(line) == 5]
+        rows = [line[1] for line in words] + [line[3] for line in second]
+        figures = [line[2] for line in words] + [line[4] for line in second]
         if not self.rows.keys() >= set(rows):
             return None
         try:
-            numbers = {word: _number(word) for word in set(figures)}
+            return [line[0] for line in (*words, *second)], rows, _numbers(figures)
         except ModellingError:
             return None
-        return [line[0] for line in words], rows, list(map(numbers.__getitem__, figures))
 
     def _read_sides(self, lines: Sequence[str]) -> bool:
         entries = self._read_entries(lines)
@@ -300,11 +310,12 @@ class _MpsReader:
         if {len(line) for line in words} != {4} or not WITH_VALUE.issuperset(line[0] for line in words):
             return False
         try:
-            values = {word: check_bound(_number(word), "a bound") for word in {line[3] for line in words}}
+            numbers = _numbers([line[3] for line in words])
+            checked = {number: check_bound(number, "a bound") for number in set(numbers)}
             places = [self.columns[line[2]] for line in words]
         except (ModellingError, KeyError):
             return False
-        bounds = [(line[0], place, values[line[3]]) for line, place in zip(words, places, strict=True)]
+        bounds = [(line[0], place, checked[number]) for line, place, number in zip(words, places, numbers, strict=True)]
         for kinds, (columns, figures) in ((LOW_KINDS, self.low), (HIGH_KINDS, self.high)):
             columns.extend([place for kind, place, _ in bounds if kind in kinds])
             figures.extend([value for kind, _, value in bounds if kind in kinds])
@@ -518,7 +529,7 @@ class _RowTerms:
     def of(self, row: int) -> dict[str, float]:
         """Return the coefficients of a row."""
         matrix, part = self._matrix, slice(self._matrix.starts[row], self._matrix.starts[row + 1])
-        names = [self._columns[column] for column in matrix.columns[part]]
+        names = [self._columns[column] for column in matrix.columns[part].tolist()]
         return dict(zip(names, matrix.values[part].tolist(), strict=True))
 
 
