@@ -6,7 +6,7 @@ import pytest
 from oragent.modelling.capture.assembling import assemble
 from oragent.modelling.capture.reading import read_model
 from oragent.modelling.capture.recorder import Recorder
-from oragent.modelling.capture.recorders import from_cpsat
+from oragent.modelling.capture.recorders import cpsat_rows, from_cpsat
 from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.solution import SolveStatus
 from oragent.modelling.solving.model_solving import solve
@@ -94,6 +94,23 @@ def test_an_objective_has_its_sense_constant_and_scale() -> None:
     model.proto.objective.scaling_factor = 0
     made = from_cpsat.read_constraints(model.proto, "ortools").snapshot
     assert (made.cost, made.constant, made.maximize) == ([2, 0, 0], 1, False)
+
+
+@pytest.mark.parametrize(("kind", "pairs"), [("different", 3), ("no overlap", 3), ("cumulative", 15)])
+def test_constraints_on_too_many_pairs_are_missing(kind: str, pairs: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = cp_model.CpModel()
+    starts = [model.new_int_var(0, 9, f"s{at}") for at in range(3)]
+    tasks = [model.new_fixed_size_interval_var(start, 2, "t") for start in starts]
+    if kind == "different":
+        model.add_all_different(starts)
+    elif kind == "no overlap":
+        model.add_no_overlap(tasks)
+    else:
+        model.add_cumulative(tasks, [1, 1, 1], 2)
+    for limit, missing in ((pairs, 0), (pairs - 1, 1)):
+        monkeypatch.setattr(cpsat_rows, "MAX_PAIRS", limit)
+        made = from_cpsat.read_constraints(model.proto, "ortools").snapshot
+        assert (len(made.missing), bool(made.rows)) == (missing, not missing)
 
 
 def test_a_maximum_equals_at_least_one_of_its_expressions() -> None:

@@ -445,6 +445,14 @@ def test_products_of_two_data_of_pyomo_are_no_links() -> None:
     m.o = pe.Objective(expr=(0.1 * m.p + 0.7 * m.q) / 3 * m.x)
     links = from_pyomo.take_snapshot(m, Recorder(None, "\0", 60.0)).links
     assert links.factors == [pytest.approx(0.1 / 3), pytest.approx(0.7 / 3)]
+    # Nor is it where figures cancel each other; a small product is one.
+    m = pe.ConcreteModel()
+    m.p, m.q, m.r = (pe.Param(initialize=0.7, mutable=True) for _ in range(3))
+    m.x, m.y = pe.Var(bounds=(0, 4)), pe.Var(bounds=(0, 4))
+    m.o = pe.Objective(expr=(0.1 * m.p + 0.2 * m.q - 0.3 * m.r) * m.x + 0.01 * m.p * m.q * m.y)
+    links = from_pyomo.take_snapshot(m, Recorder(None, "\0", 60.0)).links
+    assert links.places == [0, 0, 0]
+    assert links.factors == pytest.approx([0.1, 0.2, -0.3])
 
 
 def test_a_model_of_gurobi_has_all_of_its_parts(recorder: Recorder) -> None:
@@ -487,6 +495,36 @@ def test_a_model_of_gurobi_has_all_of_its_parts(recorder: Recorder) -> None:
         made = read(m)
         assert (made.name, made.columns, made.maximize, made.cost) == ("", ["y"], False, [2.0])
         assert made.features == {}
+
+
+GUROBI_ROWS = """
+held = m.addConstrs((x[k] >= 1 for k in "ab"))
+note("rows", held)
+for w in range(2):
+    note("rows", m.addConstrs((x[k] <= 5 + w for k in "ab")))
+"""
+
+
+def test_rows_of_gurobi_without_a_name_have_that_of_their_variable_or_line(tmp_path: Path) -> None:
+    gp = pytest.importorskip("gurobipy")
+    recorder = Recorder(None, f"{tmp_path}/", 60.0)
+    families: list[tuple[str, str, Any]] = []
+
+    def note(kind: str, made: Any) -> None:
+        families.append((kind, "", made))
+        recorder.places.note_object(kind, made)
+
+    path = tmp_path / "program.py"
+    path.write_text(GUROBI_ROWS)
+    with gp.Env(params={"OutputFlag": 0}) as environment, gp.Model("plan", env=environment) as m:
+        x = m.addVars(["a", "b"], name="x")
+        names = {"m": m, "x": x, "note": note, "__name__": "__main__"}
+        exec(compile(GUROBI_ROWS, str(path), "exec"), names)
+        m.update()
+        made = from_gurobi._snapshot(gp, m, "gurobipy 1", recorder, families)
+    assert [(key[0], key[1][-1]) for key in made.row_keys] == [
+        ("held", "a"), ("held", "b"), ("line_5", "a"), ("line_5", "b"), ("line_5", "a"), ("line_5", "b")
+    ]  # fmt: skip
 
 
 def test_claims_of_gurobi_have_values_where_there_is_a_point() -> None:
@@ -545,6 +583,7 @@ MILP = [
     {"constraints": ([[1, 1, 1]], 0, 2.5), "integrality": 1}, {"constraints": [([1, 1, 1], 0, 2.5)], "bounds": Bounds(-1, 2)},
     {"constraints": Rows(csr_matrix([[1.0, 0, 2], [0, 0, 1]]), [-1, -2], 3), "bounds": Bounds([0, 0.5, -1], [2.5, 3.5, INF]), "integrality": [1, 0, 1]},
     {"bounds": ([0, 0, 1], 2.5), "integrality": np.array([0, 1, 1])},
+    {"constraints": (Rows([1, 1, 0], 0, 3), Rows([0, 1, 1], 1, 4), Rows([1, 0, 1], 0, 2))},
 ]  # fmt: skip
 
 
@@ -557,7 +596,9 @@ def test_models_for_milp_have_its_optimum(given: dict, costs: list[float], recor
     assert (solution.status is SolveStatus.OPTIMAL) == (result.status == 0)
     assert solution.objective == (pytest.approx(result.fun) if result.status == 0 else None)
     rows = given.get("constraints", [])
-    if isinstance(rows, list) and len(rows) == 2:
+    if isinstance(rows, tuple) and isinstance(rows[0], Rows):
+        assert made.rows == ["constraint_1[0]", "constraint_2[0]", "constraint_3[0]"]
+    elif isinstance(rows, list) and len(rows) == 2:
         assert made.rows == ["constraint_1[0]", "constraint_1[1]", "constraint_2[0]"]
     else:
         assert all(name.startswith("constraint[") for name in made.rows)
@@ -1066,9 +1107,16 @@ def test_unclear_errors_of_pulp_say_what_to_write_and_products_are_solved(fresh_
     pulp = fresh_pulp
     from_pulp.install(pulp, recorder)
     x, y = pulp.LpVariable("x", 0, 3), pulp.LpVariable("y", 0, 3)
-    for make in (lambda: x / y, lambda: (x + y) / (x + 1), lambda: x * y * x, lambda: (x + 1) ** 3, lambda: x**2.5):
-        with pytest.raises(TypeError):
+    for error, make in (
+        (from_pulp.DIVISION_ERROR, lambda: x / y), (from_pulp.DIVISION_ERROR, lambda: (x + y) / (x + 1)),
+        (from_pulp.PRODUCT_ERROR, lambda: x * y * x), (from_pulp.PRODUCT_ERROR, lambda: (x + 1) ** 3),
+        (from_pulp.PRODUCT_ERROR, lambda: x**2.5),
+    ):  # fmt: skip
+        with pytest.raises(TypeError) as refused:
             make()
+        assert str(refused.value) == error
+    one = pulp.LpAffineExpression(constant=2.0)
+    assert ((x + 3) / one).to_dict() == (0.5 * x + 1.5).to_dict()
     with pytest.raises(ValueError, match="problem"):
         pulp.value(None)
     assert ((2 * x + 4) / 2).to_dict() == (x + 2).to_dict()

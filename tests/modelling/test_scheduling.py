@@ -157,6 +157,7 @@ def test_schedules_agree_with_trying_every_start(solver: str, schedule: Scheduli
         assert solution.status is SolveStatus.INFEASIBLE
     else:
         assert (solution.status, solution.objective) == (SolveStatus.OPTIMAL, pytest.approx(expected))
+        assert solution.bound == pytest.approx(expected)
         assert not schedule_breaches(schedule, solution.starts)
 
 

@@ -372,7 +372,7 @@ class _Reader:
             for key, part in parameters.items():
                 part._value = before[key]
         expected = start + sum(factor * (before[key] + 3.0) for key, factor in factors.items())
-        if abs(moved - expected) > 1e-9 * max(1.0, abs(moved)):
+        if not math.isclose(moved, expected, abs_tol=1e-9):
             # The expression is nonlinear, such as a product of two parameters, so the figure is not linked to them.
             return
         for key, factor in factors.items():

@@ -92,7 +92,7 @@ def _of_milp(
     for at, cost in enumerate(costs):
         _add_column(snapshot, at, lows[at], highs[at], int(kinds[at]), float(cost))
     given = [] if constraints is None else constraints
-    if hasattr(given, "A") or (isinstance(given, tuple) and len(given) == 3 and not hasattr(given[0], "A")):
+    if hasattr(given, "A") or (isinstance(given, tuple) and len(given) == 3 and not hasattr(next(iter(given)), "A")):
         given = [given]
     for number, constraint in enumerate(given):
         matrix, lower, upper = (constraint.A, constraint.lb, constraint.ub) if hasattr(constraint, "A") else constraint
