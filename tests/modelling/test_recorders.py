@@ -817,6 +817,7 @@ def test_products_of_pulp_are_those_of_their_factors(recorder: Recorder) -> None
         a, b, c, d = point
         assert value(objective, point) + made.constant == (2 * a - b + 3) * (b - 1) + a * a + c
         assert value(row, point) == d * c + c
+    assert products.multiply(x, y).to_dict() == products.multiply(y, x).to_dict()
     for factors in ((products.multiply(x, y), x), (z, products.multiply(x, y))):
         with pytest.raises(TypeError):
             products.multiply(*factors)

@@ -184,7 +184,7 @@ def test_lateness_and_idle_time_are_those_of_the_starts() -> None:
     assert figures(explain_schedule(at_once, PLAN), "z") == [[3, 3, 6]]
 
 
-@pytest.mark.parametrize(("count", "more"), [(20, []), (23, [3])])
+@pytest.mark.parametrize(("count", "more"), [(20, []), (21, [1]), (23, [3])])
 def test_a_long_critical_path_and_many_bounds_are_cut(count: int, more: list[int]) -> None:
     names = [f"t{'x' * at}" for at in range(count)]
     chain = tuple(Precedence(a, b) for a, b in itertools.pairwise(names))

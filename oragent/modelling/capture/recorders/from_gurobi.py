@@ -77,9 +77,7 @@ def _snapshot(
         low, high = without_huge(variable.LB), without_huge(variable.UB)
         if variable.VType == "B":
             low, high = max(low, 0.0), min(high, 1.0)
-        column = snapshot.add_column(
-            _name(variable, "VarName"), low, high, variable.VType in "BIN", 0.0 if model.NumObj > 1 else variable.Obj
-        )
+        column = snapshot.add_column(_name(variable, "VarName"), low, high, variable.VType in "BIN", variable.Obj)
         if variable.VType in "SN":
             snapshot.add_feature("semi_continuous", variable=column)
     add_features(gurobipy, model, snapshot)
