@@ -2,7 +2,6 @@
 
 import shutil
 from collections.abc import Callable
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from oragent.authoring import ContractFinding, Level, check_problem
 from oragent.authoring.bench import ScoringBench
 from oragent.evaluation import EvaluationRunner
 from oragent.evaluation.problem import load_problem
+from oragent.evaluation.required_packages import describe_missing_package
 from oragent.search.genetics.variation import child_of_seed
 
 ROOT = Path(__file__).parent.parent
@@ -33,6 +33,8 @@ SHORTER = {
     "dpp_ga": ('{"train": 5, "val": 10}', '{"train": 2, "val": 2}'),
     "bpp_online": ("arguments.fresh_seed) for size", "arguments.fresh_seed)[:1] for size"),
     "bpp_online_informed": ("arguments.fresh_seed) for size", "arguments.fresh_seed)[:1] for size"),
+    "cvrp_solver": ("UNITS = 2e7", "UNITS = 2e5"),
+    "milp_branching": ('{"train": 2, "val": 6,', '{"train": 1, "val": 1,'),
     "tsp_pomo": ('{"train": 10, "val": 10,', '{"train": 2, "val": 2,'),
 }
 
@@ -44,15 +46,11 @@ def cases(slow: Callable[[Path], bool]) -> list[object]:
     return [pytest.param(folder, id=folder.name, marks=pytest.mark.slow if slow(folder) else ()) for folder in PROBLEMS]
 
 
-def requires(folder: Path) -> tuple[str, ...]:
-    return load_problem(folder).about.requires
-
-
 @pytest.fixture(autouse=True)
 def _installed(folder: Path) -> None:
-    for module in requires(folder):
-        if find_spec(module) is None:
-            pytest.skip(f"{module} is not installed")
+    for requirement in load_problem(folder).about.requires:
+        if missing := describe_missing_package(requirement):
+            pytest.skip(missing)
 
 
 def complaints(folder: Path, quick: bool) -> list[ContractFinding]:

@@ -15,7 +15,17 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = (ROOT / "README.md", *sorted(DOCS.glob("*.md")), *sorted((DOCS / "how-to").glob("*.md")))
 # names of problems, models and files that stand for a reader's own, and problems that need a GPU, SUMO or minutes a program
-OTHERS = ("PROBLEM", "NAME", "my_problem", "function_minimization", "driving", "tsp_pomo", "tsp_lehd", "cvrp_solver")
+OTHERS = (
+    "PROBLEM",
+    "NAME",
+    "my_problem",
+    "function_minimization",
+    "driving",
+    "tsp_pomo",
+    "tsp_lehd",
+    "cvrp_solver",
+    "milp_branching",
+)
 # evaluations within which a reader sees the first gain, of a command that names no number
 SOON = 20
 OPTIONS = {"--seed": "seed", "--strategy": "strategy.name", "--model": "model.name"}

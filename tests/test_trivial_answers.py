@@ -23,6 +23,7 @@ SHAPES = {
     "tsp_gls": "args[0].shape",
     "cvrp_aco": "args[0].shape",
     "cvrp_solver": "args[0].shape",
+    "milp_branching": "args[0].shape",
     "op_aco": "args[1].shape",
     "mkp_aco": "args[0].shape",
     "bpp_offline_aco": "(len(args[0]), len(args[0]))",

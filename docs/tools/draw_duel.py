@@ -9,6 +9,8 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
+# What the size of an instance counts.
+SIZES = {"bpp_online_informed": "items", "cvrp_solver": "customers", "milp_branching": "variables"}
 IMAGES = Path(__file__).parents[1] / "images" / "problems"
 
 
@@ -22,9 +24,10 @@ def main(folder: Path) -> None:
     figure = Figure(figsize=(5, 3), layout="constrained")
     axes = figure.subplots()
     axes.bar(range(len(gains)), gains)
-    axes.set_xticks(range(0, len(gains), 2), [str(size) for size, _, _ in pairs[::2]])
+    step = 2 if len(gains) <= 24 else 4
+    axes.set_xticks(range(0, len(gains), step), [str(size) for size, _, _ in pairs[::step]])
     axes.axhline(0, color="0.5", linewidth=0.8)
-    axes.set(xlabel="customers", ylabel="gain, %")
+    axes.set(xlabel=SIZES[duel["problem"]], ylabel="gain, %")
     figure.savefig(IMAGES / f"{duel['problem']}.png", dpi=80)
 
 

@@ -13,6 +13,7 @@ from oragent.evaluation.capabilities import evaluator_arguments, find_options
 from oragent.evaluation.discovered import find_discovered, list_discovered
 from oragent.evaluation.job import DISCOVERED
 from oragent.evaluation.problem import LimitSettings, Problem, evaluation_root, find_problem, list_problems
+from oragent.evaluation.required_packages import describe_missing_package
 
 ROOT = Path(__file__).parents[2]
 SHIPPED = [(problem.name, title) for problem in list_problems(ROOT) for title in list_discovered(problem)]
@@ -100,6 +101,9 @@ def test_a_problem_without_programs_has_none_to_load(problem: Problem, tmp_path:
 @pytest.mark.parametrize(("name", "title"), SHIPPED)
 def test_a_shipped_program_gets_its_score_again_at_the_smallest_size(name: str, title: str) -> None:
     problem = find_problem(name, ROOT)
+    for requirement in problem.about.requires:
+        if missing := describe_missing_package(requirement):
+            pytest.skip(missing)
     evidence = list_discovered(problem)[title]
     size = min(evidence.val.sizes, key=int)
     with EvaluationRunner() as run:

@@ -112,5 +112,5 @@ def test_every_problem_with_a_limit_has_a_published_and_an_own_rule() -> None:
     }
     networks = {"tsp_pomo", "tsp_lehd", "cvrp_pomo", "cvrp_lehd"}
     driving = {"driving", "driving_long", "driving_stateful"}
-    without_published = {"cvrp_solver", "bpp_online_informed"}
+    without_published = {"cvrp_solver", "bpp_online_informed", "milp_branching"}
     assert {name for name, _ in RULES} == limited - networks - driving - without_published
