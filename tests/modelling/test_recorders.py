@@ -1030,6 +1030,9 @@ def test_the_factory_of_pyomo_gives_recording_solvers(recorder: Recorder) -> Non
     near = plain_pyomo(pe)
     from_pyomo._load_solution(near, SnapshotSolution("optimal", 8.0, [-1e-9, 4 - 1e-7]), True)
     assert (near.x.value, near.y.value) == (-1e-9, 4 - 1e-7)
+    near.gain.deactivate()
+    near.other = pe.Objective(expr=3 * near.y)
+    assert from_pyomo._claim(near, "optimal")[1] == pytest.approx(12)
     half = plain_pyomo(pe)
     half.x.value = 2.0
     assert from_pyomo._claim(half, "open") == from_pyomo._claim(plain_pyomo(pe), "open") == ("open", None, None)

@@ -23,7 +23,7 @@ from oragent.modelling.references.answer_references import (
     fill_reference,
 )
 from oragent.modelling.references.answer_text import _readings, make_answer, split_references
-from oragent.modelling.references.brief_results import SIZES, _brief, brief_result
+from oragent.modelling.references.brief_results import SIZES, _brief, _brief_field, brief_result
 from oragent.modelling.references.figures import format_figure, format_part
 from oragent.modelling.references.reference_text import label_text, name_text
 from tests.modelling.indexed_models import transport
@@ -341,6 +341,15 @@ def test_a_fresh_model_has_no_members_to_refer_to() -> None:
 def test_parts_of_results_for_prompts_are_plain() -> None:
     assert [_brief(part, 2) for part in (None, True, False, 3, 2.5, "text")] == [None, True, False, "3", "2.5", "text"]
     assert _brief((1, 2, 3), 2) == ["1", "2"]
+    assert _brief_field("parts", (1, 2, 3), 2) == {"parts": ["1", "2"], "parts_not_shown": 1}
+    assert _brief_field("parts", (1, 2), 2) == {"parts": ["1", "2"]}
+    assert [_brief_field("part", part, 2) for part in ("", None, (), "text", False)] == [
+        {},
+        {},
+        {},
+        {"part": "text"},
+        {"part": False},
+    ]
     assert _brief(Figure(), 2) is None
     for figure in (Figure(value=1.0), Figure(low=1.0), Figure(high=1.0)):
         assert _brief(figure, 2) == format_figure(figure)
