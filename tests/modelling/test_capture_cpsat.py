@@ -94,6 +94,22 @@ def test_an_objective_has_its_sense_constant_and_scale() -> None:
     model.proto.objective.scaling_factor = 0
     made = from_cpsat.read_constraints(model.proto, "ortools").snapshot
     assert (made.cost, made.constant, made.maximize) == ([2, 0, 0], 1, False)
+    model.proto.objective.scaling_factor = 0.5
+    made = from_cpsat.read_constraints(model.proto, "ortools").snapshot
+    assert (made.cost, made.constant, made.maximize) == ([1, 0, 0], 0.5, False)
+
+
+def test_rows_know_the_constraints_that_they_come_from() -> None:
+    model = cp_model.CpModel()
+    x, y = model.new_int_var(0, 5, "x"), model.new_int_var(0, 5, "y")
+    a, b = model.new_bool_var("a"), model.new_bool_var("b")
+    model.add(x + y <= 7)
+    model.add_bool_and(a, b)
+    model.add_all_different(x, y)
+    model.add(x >= 1)
+    read = from_cpsat.read_constraints(model.proto, "ortools")
+    assert read.origins == [0, 1, 1, 2, 2, 3]
+    assert len(read.snapshot.rows) == 6
 
 
 @pytest.mark.parametrize(("kind", "pairs"), [("different", 3), ("no overlap", 3), ("cumulative", 15)])
@@ -143,21 +159,22 @@ def test_tasks_follow_each_other_without_a_gap(is_shared: bool, hours: tuple[int
 
 @pytest.mark.parametrize("is_present", [False, True])
 @pytest.mark.parametrize("is_negated", [False, True])
-def test_a_task_that_is_left_out_needs_nothing(is_present: bool, is_negated: bool) -> None:
+@pytest.mark.parametrize("capacity", [3, 4])
+def test_a_task_that_is_left_out_needs_nothing(is_present: bool, is_negated: bool, capacity: int) -> None:
     model = cp_model.CpModel()
     literal = model.new_bool_var("literal")
     present = literal.negated() if is_negated else literal
     model.add(present == int(is_present))
     start, end = model.new_int_var(0, 9, "start"), model.new_int_var(0, 9, "end")
     first = model.new_optional_fixed_size_interval_var(0, 3, present, "first")
-    model.add_cumulative([first, model.new_fixed_size_interval_var(start, 2, "second")], [2, 2], 3)
+    model.add_cumulative([first, model.new_fixed_size_interval_var(start, 2, "second")], [2, 2], capacity)
     model.add(end == start + 2)
     model.minimize(end)
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = 1
     solver.solve(model)
     milp, cases = capture(model)
-    assert solve(milp, duals=False).objective == solver.objective_value == (5 if is_present else 2)
+    assert solve(milp, duals=False).objective == solver.objective_value == (5 if is_present and capacity < 4 else 2)
     point = list(map(float, solver.response_proto.solution))
     point += [float(case(point)) for case in cases]
     assert milp.to_staged_arrays().largest_violation(np.array(point)) <= 1e-9

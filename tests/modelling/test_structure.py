@@ -142,6 +142,16 @@ def test_keys_of_two_parts_and_terms_without_an_offset_come_first() -> None:
     ]  # fmt: skip
 
 
+def test_loops_are_named_by_the_first_letters_of_their_sets() -> None:
+    builder = IndexedModelBuilder("plan")
+    names = {"2 élan": "l", "é2": "k", "Line": "l_2", "weeks": "w"}
+    for name in names:
+        builder.add_set(name, ["a", "b"])
+    builder.add_variables("x", list(names))
+    (family,) = StructureReader(builder.build()).read().variables
+    assert {dim.index_set: dim.variable for dim in family.dims} == names
+
+
 def test_the_most_frequent_offsets_are_terms() -> None:
     builder = weeks(9)
     x = builder.add_variables("x", ["week"])
