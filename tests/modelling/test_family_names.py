@@ -192,10 +192,11 @@ def test_units_and_meanings_of_a_family_are_those_that_its_members_share() -> No
 def test_names_of_a_program_stay_the_flat_names() -> None:
     builder = IndexedModelBuilder()
     columns = [int(builder.add_variables(name)[0]) for name in ("ship_a", "ship_b")]
-    builder.add_rows("cap_a", columns=columns)
+    for name in ("cap_a", "cap_b"):
+        builder.add_rows(name, columns=columns)
     model = builder.build()
     assert (model.flat_columns, model.flat_rows) == ((), ())
     names = model.flat_variable_names, model.flat_row_names
     grouped = group_by_names(model)
-    assert members(grouped) == {"ship": [("a",), ("b",)]}
+    assert (members(grouped), members(grouped, "rows")) == ({"ship": [("a",), ("b",)]}, {"cap": [("a",), ("b",)]})
     assert (grouped.flat_variable_names, grouped.flat_row_names) == names

@@ -88,3 +88,19 @@ def test_a_part_may_be_broken_by_the_tolerance(tolerance: float, is_met: bool) -
         (part.part, part.name, part.value, part.limit) for part in breaches(milp, {"x": -0.5, "y": 0.75}, tolerance)
     ]
     assert found == ([] if is_met else [("feature", "size", 0.25, 0.0)])
+
+
+@pytest.mark.parametrize(("beyond", "is_met"), [(0.125, True), (0.25, True), (0.375, False)])
+def test_limits_may_be_broken_by_the_tolerance(beyond: float, is_met: bool) -> None:
+    milp = IndexedModel.from_records(
+        [Variable("low", 0, 9), Variable("high", -9, 0), Variable("n", -9, 9, VariableKind.INTEGER), Variable("free", -9, 9)],
+        [
+            Row("least", {"free": 1}, Relation.AT_LEAST, 0.5), Row("most", {"free": -1}, Relation.AT_MOST, -0.5),
+            Row("same", {"free": 1}, Relation.EQUAL, 0.5),
+        ],
+        Objective(),
+        Sense.MINIMIZE,
+    )  # fmt: skip
+    point = {"low": -beyond, "high": beyond, "n": beyond, "free": 0.5 - beyond}
+    names = [part.name for part in breaches(milp, point, 0.25)]
+    assert names == ([] if is_met else ["least", "most", "same", "low", "high", "n"])

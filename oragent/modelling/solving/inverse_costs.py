@@ -102,7 +102,7 @@ def _by_cuts(arrays: Arrays, point: Vector, limit_s: float, back_end: Solver, op
         remaining_s = until - time.perf_counter()
         if remaining_s <= 0:
             return None
-        current = replace(arrays, cost=cost, constant=0.0)
+        current = replace(arrays.without_objective(), cost=cost)
         allowed_s = min(remaining_s, options.seconds or remaining_s)
         solved = back_end.solve(current, replace(options, seconds=allowed_s))
         if solved.values is not None and solved.status is SolverStatus.OPTIMAL:
