@@ -37,11 +37,13 @@ from oragent.modelling.solving.back_ends.protocol import SolverOptions, SolverRe
 from oragent.modelling.solving.highs import infeasibility_ray
 from oragent.modelling.solving.infeasibility import (
     Side,
+    feature_text,
     find_certificate,
     find_conflict,
     find_nearest,
     linear_conflict,
     linear_relaxation,
+    list_features,
     part_names,
     without_goals,
 )
@@ -568,3 +570,15 @@ def test_the_search_for_the_nearest_point_has_its_limits(
     monkeypatch.setattr("oragent.modelling.solving.array_solving.find_solver", lambda name: Watched())
     find_nearest(steel(hours=12).to_staged_arrays(), limit_s=limit_s, options=options)
     assert given_options == [expected]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "text"),
+    [(3, 6, "at least 3"), (0.5, np.inf, "at least 0.5"), (-6, -3, "at most -3"), (-np.inf, -0.5, "at most -0.5")],
+)
+def test_a_semi_continuous_variable_is_0_or_beyond_its_nearer_bound(low: float, high: float, text: str) -> None:
+    features = ModelFeatures(semi_continuous=(SemiContinuous("x"),))
+    milp = IndexedModel.from_records([Variable("x", low, high)], [], Objective(), Sense.MINIMIZE, features=features)
+    arrays = milp.to_staged_arrays()
+    (part,) = list_features(arrays)
+    assert feature_text(arrays, part, lambda column: "x") == f"x is 0 or {text}"

@@ -113,7 +113,7 @@ def test_sets_of_labels(names: list[str], expected: dict) -> None:
 @pytest.mark.parametrize(
     ("labels", "is_ordered"),
     [
-        (["1", "2", "10"], True), (["wk1", "wk2"], True), (["wk1", "wk3"], True), (["1"], False), ([], False),
+        (["1", "2", "10"], True), (["wk1", "wk2"], True), (["1", "3", "2"], False), (["3", "1", "2"], False), (["wk1", "wk3"], True), (["1"], False), ([], False),
         (["2", "1"], False), (["1", "1"], False), (["wk1", "day2"], False), (["a", "b"], False), (["wk1", "b"], False),
     ],
 )  # fmt: skip

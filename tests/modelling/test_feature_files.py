@@ -109,6 +109,21 @@ def test_what_was_written_reads_back(features: ModelFeatures[str], form: str, se
     assert is_same(milp, from_text(to_text(milp, form), form))
 
 
+@pytest.mark.parametrize("form", ["lp", "mps"])
+@pytest.mark.parametrize("name", ["all costs", ""])
+def test_parts_keep_names_that_a_form_does_not_allow(form: str, name: str) -> None:
+    parts = vars(replace(IN_BOTH, quadratic=(), goals=GOALS)) | (vars(LOGIC) if form == "lp" else {})
+    parts = {key: parts[key] or getattr(IN_BOTH, key) for key in parts if key != "quadratic"} | {"goals": GOALS}
+    renamed = {
+        key: tuple(replace(part, name=f"my {part.name}") if hasattr(part, "name") else part for part in members)
+        for key, members in parts.items()
+    }
+    milp = model(ModelFeatures(**renamed)).with_records(objective=Objective({"y 1": 2.0}, name=name))
+    again = from_text(to_text(milp, form), form)
+    assert is_same(milp, again)
+    assert (again.objective_record.name, again.name) == (name, "mixture")
+
+
 def test_general_constraints_read_back_from_lp() -> None:
     milp = model(replace(LOGIC, ordered_sets=IN_BOTH.ordered_sets))
     assert is_same(milp, from_text(to_text(milp, "lp"), "lp"))

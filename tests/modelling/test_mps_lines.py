@@ -104,6 +104,7 @@ def test_rows(parts: dict, changed: dict) -> None:
         ({"head": "NAME\nOBJSENSE maximize\n"}, MAX, {"x": 1, "y": 3}, 0, "o"),
         ({"head": "NAME\nOBJSENSEMAX\n"}, MAX, {"x": 1, "y": 3}, 0, "o"),
         ({"head": "NAME\nOBJSENSEMIN\n"}, MIN, {"x": 1, "y": 3}, 0, "o"),
+        ({"head": "* a comment\nNAME\n"}, MIN, {"x": 1, "y": 3}, 0, "o"),
         ({"head": "*SENSE:Maximize\nNAME\n"}, MAX, {"x": 1, "y": 3}, 0, "o"),
         ({"head": "*SENSE:Maximize\nNAME\nOBJSENSE\n    MIN\n"}, MIN, {"x": 1, "y": 3}, 0, "o"),
         ({"rhs": "RHS\n    R  o  5  c  7\n"}, MIN, {"x": 1, "y": 3}, -5, "o"),
@@ -402,6 +403,28 @@ def test_lines_of_columns_are_read_together_where_none_needs_a_closer_look(monke
     marked = PARTS["columns"].replace("    y  o", "    M  'MARKER'  'INTORG'\n    y  o")
     assert rows_of(read(columns=marked)) == ALL
     assert read_alone == [["M", "'MARKER'", "'INTORG'"]]
+
+
+def test_lines_of_bounds_and_sides_are_read_together_where_none_needs_a_closer_look(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    read_alone: list[list[str]] = []
+    for name in ("_bound", "_side"):
+        original = getattr(_MpsReader, name)
+
+        def record(reader: _MpsReader, *given: object, original=original) -> None:
+            read_alone.append(given[-1])
+            original(reader, *given)
+
+        monkeypatch.setattr(_MpsReader, name, record)
+    bounds = " UP B x 3\n LO B y 1\n SC B z 4\n FX B x 2\n"
+    expected = [("x", 2, 2), ("y", 1, INF), ("z", 0, 4)]
+    model = read(more=f"BOUNDS\n{bounds}")
+    assert [(v.name, v.low, v.high) for v in model.variable_records] == expected
+    assert (rows_of(model), read_alone) == (ALL, [])
+    model = read(more=f"BOUNDS\n{bounds} MI B y\n")
+    assert [(v.name, v.low, v.high) for v in model.variable_records] == [expected[0], ("y", -INF, INF), expected[2]]
+    assert len(read_alone) == 5
 
 
 LONG = (

@@ -3,6 +3,7 @@
 import contextlib
 import platform
 import shlex
+import shutil
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -170,4 +171,6 @@ def test_a_program_runs_with_limits(
     assert [result.limit for result in results] == [None, Limit.MEMORY, Limit.TIME, Limit.TIME]
     (limits,) = {command.limits for command in commands}
     assert (limits.cpu_s, limits.wall_s, limits.memory_mb, limits.file_mb) == (cpu_s, wall_s, 4096, 512)
-    assert {command.bring for command in commands} == {("model.sol",)}
+    assert {(command.argv, command.bring) for command in commands} == {
+        ((shutil.which("cp"), "model.lp", "model.sol"), ("model.sol",))
+    }

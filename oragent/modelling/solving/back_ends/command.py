@@ -72,15 +72,18 @@ class CommandSolver:
         return cls(words)
 
     def version(self) -> str:
-        """Return the path of the program."""
+        """Return the name of the program."""
+        return f"command {Path(self._find_program()).name}"
+
+    def _find_program(self) -> str:
         program = shutil.which(self.words[0])
         if program is None:
             raise ModellingError(f"solver command: program {quoted(self.words[0])} is not installed: {self.install}")
-        return f"command {Path(program).name}"
+        return program
 
     def solve(self, arrays: Arrays, options: SolverOptions, start: Vector | None = None) -> SolverResult:
         """Solve a model once; see ``Solver``."""
-        version = self.version()
+        program, version = self._find_program(), self.version()
         form = next(form for form in FORMS if any(f"{{model.{form}}}" in word for word in self.words))
         name = f"model.{form}"
         # Replace names of files by paths. The program runs in the folder of both files.
@@ -88,7 +91,6 @@ class CommandSolver:
         seconds = options.seconds or DEFAULT_SECONDS
         wall_s = WALL_FACTOR * seconds + MORE_WALL_SECONDS
         limits = Limits(cpu_s=seconds + MORE_CPU_SECONDS, memory_mb=MEMORY, file_mb=FILES, wall_s=wall_s)
-        program = shutil.which(words[0]) or words[0]
         command = Command((program, *words[1:]), {name: _model_text(arrays, form)}, limits=limits, bring=(SOLUTION,))
         with Sandbox(1, warm=False) as sandbox:
             ended = sandbox(command, root_dir=Path(program).resolve().parent)
