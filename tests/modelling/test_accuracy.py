@@ -158,7 +158,7 @@ def test_an_integer_optimum_is_exact_where_objectives_are_apart() -> None:
         assert is_proven_exactly(base, point, None, bound) == is_exact
     # A cost of a continuous variable can take any value; a point beyond a row is none.
     mixed = replace(base, integer=np.array([True, False]))
-    assert not is_proven_exactly(mixed, point, None, 1.5)
+    assert is_proven_exactly(mixed, point, None, 1.5) is False
     assert not is_proven_exactly(base, np.array([2.0, 0.0]), None, 1.0)
     assert not is_proven_exactly(base, np.array([9.0, 0.0]), None, 4.5)
     assert not is_proven_exactly(replace(base, features=ModelFeatures(soft_rows=(SoftRow(0),))), point, None, 1.5)

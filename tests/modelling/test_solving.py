@@ -395,6 +395,7 @@ def test_a_row_binds_within_the_tolerance(rhs: float, slack: float, is_tight: bo
 def test_a_solution_names_the_limit_that_ended_it() -> None:
     assert solve(pharmacy()).limit == ""
     assert solve(pharmacy()).work.keys() == {"nodes", "iterations"}
+    assert solve(pharmacy()).solver == highs.SOLVER
     assert solve(knapsack(), limit_s=0.0).limit == "time"
 
 
