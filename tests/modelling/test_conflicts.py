@@ -541,13 +541,17 @@ def test_the_parts_of_a_certificate_are_checked_one_by_one_up_to_a_number(monkey
 
 
 def test_the_relaxation_has_no_bounds_that_a_semi_continuous_variable_may_leave() -> None:
-    variables = [Variable("x", 2, 5), Variable("y", -5, -2), Variable("z", -1, 4), Variable("w", 1, 3)]
-    features = ModelFeatures(semi_continuous=tuple(map(SemiContinuous, "xyz")))
+    variables = [
+        Variable("x", 2, 5), Variable("y", -5, -2), Variable("z", -1, 4), Variable("w", 1, 3), Variable("u", 0.5, 2),
+        Variable("v", -1, 0.5), Variable("t", -2, -0.5),
+    ]  # fmt: skip
+    features = ModelFeatures(semi_continuous=tuple(map(SemiContinuous, "xyzuvt")))
     milp = IndexedModel.from_records(variables, [], Objective({"x": 1}, 2.0), Sense.MINIMIZE, features=features)
     relaxed = linear_relaxation(milp.to_staged_arrays())
-    assert (relaxed.low.tolist(), relaxed.high.tolist()) == ([-np.inf, -5, -1, 1], [5, np.inf, 4, 3])
+    assert relaxed.low.tolist() == [-np.inf, -5, -1, 1, -np.inf, -1, -2]
+    assert relaxed.high.tolist() == [5, np.inf, 4, 3, 2, 0.5, np.inf]
     assert not relaxed.features
-    assert (relaxed.cost.tolist(), relaxed.constant) == ([0] * 4, 0)
+    assert (relaxed.cost.tolist(), relaxed.constant) == ([0] * 7, 0)
 
 
 @pytest.mark.parametrize(

@@ -120,8 +120,11 @@ def test_a_product_with_a_binary_variable_has_the_hull_of_its_points() -> None:
 
 @pytest.mark.parametrize(
     ("low", "high", "sign"),
-    [(0.0, 5.0, -1.0), (1.0, 5.0, -1.0), (-5.0, 0.0, 1.0), (-5.0, -1.0, 1.0), (-1.0, 5.0, None)],
-)
+    [
+        (0.0, 5.0, -1.0), (1.0, 5.0, -1.0), (-5.0, 0.0, 1.0), (-5.0, -1.0, 1.0), (-1.0, 5.0, None), (-1.0, 0.5, None),
+        (-0.5, 1.0, None), (0.5, 2.0, -1.0), (-2.0, -0.5, 1.0),
+    ],
+)  # fmt: skip
 def test_an_absolute_value_of_a_fixed_sign_is_one_row(low: float, high: float, sign: float | None) -> None:
     form = linear(absolutes=(Absolute("a", 1, 2),), low=np.array([0, low, 0]), high=np.array([1, high, 4]))
     if sign is None:

@@ -227,3 +227,14 @@ def test_intervals_are_those_of_the_given_duals() -> None:
 def test_a_free_variable_at_0_may_be_outside_of_the_basis(value: float, is_nondegenerate: bool) -> None:
     assert face_of([0], [-INF], [INF], [value]).is_nondegenerate is is_nondegenerate
     assert face_of([0], [-INF], [9], [value]).is_nondegenerate is False
+
+
+@pytest.mark.parametrize("coefficient", [1.0, -1.0])
+@pytest.mark.parametrize(("difference", "is_noise"), [(1e-3, True), (4e-3, False)])
+def test_noise_of_large_figures_is_that_of_their_sizes(coefficient: float, difference: float, is_noise: bool) -> None:
+    arrays = Arrays(
+        Sense.MINIMIZE, np.array([1e6 * coefficient]), 0.0, np.zeros(1), np.ones(1), np.zeros(1, dtype=bool),
+        Sparse.from_dense(np.array([[coefficient]])), np.array([-INF]), np.array([9.0]),
+    )  # fmt: skip
+    points = optimal_points(arrays, np.array([1e6 - difference]))
+    assert (points.low[0] < points.high[0]) == is_noise

@@ -124,3 +124,19 @@ def test_an_ordered_set(sizes: list[float], kind: int, order) -> None:
 def test_a_condition_holds_for_values_above_a_half() -> None:
     part = Indicator("i", "b", True, {"x": 1.0}, Relation.AT_MOST, 0.0)
     assert [part.violation({"x": 1.0, "b": at}.__getitem__) for at in (0.5, 0.51)] == [0.0, 1.0]
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize(("x", "violation"), [(0.25, 0.25), (0.5, 0.5), (1.0, 1.0), (4.0, 1.0)])
+def test_violations_are_relative_to_summands_of_at_least_1(x: float, violation: float, sign: int) -> None:
+    relation = Relation.AT_MOST if sign > 0 else Relation.AT_LEAST
+    parts = [
+        QuadraticRow("q", {"x": 1.0}, (QuadraticTerm("x", "zero", 1.0),), relation, 0.0),
+        QuadraticRow("q", {}, (QuadraticTerm("x", "one", 1.0),), relation, 0.0),
+        Indicator("i", "one", True, {"x": 1.0}, relation, 0.0),
+        Absolute("a", "x", "zero"),
+        Extreme("e", "zero", ("x",), True),
+        Extreme("e", "zero", ("x", "x"), False),
+    ]
+    point = {"x": sign * x, "zero": 0.0, "one": 1.0}
+    assert [part.violation(point.__getitem__) for part in parts] == [violation] * len(parts)
