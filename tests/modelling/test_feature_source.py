@@ -1,25 +1,30 @@
 """Sources with quadratic terms, logic and sets run and have the model's optimum; others are refused in one line."""
 
 import itertools
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from oragent._base.errors import ModellingError
+from oragent.modelling.capture.assembling import assemble
+from oragent.modelling.capture.reading import read_model
 from oragent.modelling.convert import SOURCES, convert_model, write_source
 from oragent.modelling.convert.feature_source import ABLE
 from oragent.modelling.data.builder import IndexedModelBuilder
 from oragent.modelling.data.features import ModelFeatures, QuadraticTerm
+from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.model_records import Objective
 from oragent.modelling.data.names import group_by_names
 from oragent.modelling.opening import open_model
 from oragent.modelling.operations import ModelSession
 from oragent.modelling.solving.model_solving import solve
-from tests.modelling.test_convert import PACKAGES
+from tests.modelling.test_convert import PACKAGES, run_source, small_recorder, snapshot_of
 from tests.modelling.test_feature_files import GOALS, IN_BOTH, LOGIC, model
 
 PARTS = {**{name: part for name, part in vars(IN_BOTH).items() if part}, **{n: p for n, p in vars(LOGIC).items() if p}}
@@ -51,6 +56,29 @@ def test_sources_with_features_have_the_same_optimum(form: str, part: str, tmp_p
     ended = subprocess.run([sys.executable, "model.py"], cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert ended.returncode == 0, ended.stderr
     assert float(ended.stdout.split()[-1]) == pytest.approx(best, abs=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("form", "part"), [case for case in CASES if case[0] in ("gurobipy", "pyomo")])
+def test_sources_with_features_have_the_same_parts(form: str, part: str, tmp_path: Path) -> None:
+    pytest.importorskip(PACKAGES[form])
+    indexed = group_by_names(model(ModelFeatures(**{part: PARTS[part]})))
+    source = write_source(indexed, form).rpartition("\n\n")[0]
+    written = snapshot_of(form, run_source(source)["m"], small_recorder(tmp_path))
+    again = assemble(read_model(written.to_text().encode())).model
+    assert again.shape == indexed.shape
+
+    def parts_of(each: IndexedModel) -> list[tuple[float, float]]:
+        """Objective and violation at points in which the columns of both models have equal values."""
+        arrays, found = each.to_arrays(), []
+        columns = [re.sub(r"[\W_]", "", name) for name in each.flat_variable_names]
+        for seed in range(40):
+            drawn = np.random.default_rng(seed).integers(0, 4, 60)
+            point = np.array([float(drawn[sum(map(ord, name)) % 60]) for name in columns])
+            found.append((round(arrays.objective_at(point), 6), round(float(arrays.largest_violation(point)), 6)))
+        return found
+
+    assert parts_of(again) == parts_of(indexed)
 
 
 def test_what_a_library_lacks_is_refused_with_those_that_have_it() -> None:

@@ -45,6 +45,7 @@ def test_the_last_model_of_a_program_is_opened_and_its_claim_is_said(opened) -> 
     model, said = opened(RUN)
     assert model is LAST.model
     assert len(said) == 2
+    assert "last of 2" in said[0]
     for part in ("plan.py", "second 2", "2", str(ClaimVerdict.FALSE), "it breaks a row"):
         assert part in said[0]
     assert "price" in said[1]

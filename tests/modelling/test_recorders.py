@@ -488,6 +488,13 @@ def test_a_model_of_gurobi_has_all_of_its_parts(recorder: Recorder) -> None:
         assert keys["ship[b,1]"] == ("ship", ["b", "1"], "framework")
         assert keys["box[1,0]"] == ("box", ["1", "0"], "framework")
         assert (keys["lot"], made.row_keys[1:3]) == (None, [("tall", [label], "framework") for label in "ab"])
+        # The kind of a variable may change later.
+        late = m.addVar(-3, 5, name="late")
+        m.update()
+        late.VType = "B"
+        late.LB, late.UB = -3, 5
+        made = read(m)
+        assert (made.low[-1], made.high[-1], made.integer[-1]) == (0, 1, True)
         m.setPWLObj(b, [0, 1], [0, 2])
         assert len(read(m).missing) == 1
     with gp.Env(params={"OutputFlag": 0}) as environment, gp.Model(env=environment) as m:

@@ -89,8 +89,8 @@ class LoopFamily:
 class LoopVariables(LoopFamily):
     """Family of variables as loops."""
 
-    low: WrittenFigure = field(default_factory=lambda: WrittenFigure(0.0))
-    high: WrittenFigure = field(default_factory=lambda: WrittenFigure(np.inf))
+    low: WrittenFigure
+    high: WrittenFigure
     is_integer: bool = False
     # Keys of the integer members; None if all members or none are integers.
     integer_keys: list[tuple[str, ...]] | None = None
@@ -104,8 +104,8 @@ class LoopVariables(LoopFamily):
 class LoopRows(LoopFamily):
     """Rows with the same relation."""
 
-    relation: int = 0
-    rhs: WrittenFigure = field(default_factory=lambda: WrittenFigure(0.0))
+    relation: int
+    rhs: WrittenFigure
     terms: list[Term | TableTerm] = field(default_factory=list)
 
 
@@ -309,8 +309,8 @@ class StructureReader:
             places = family.positions[members]
             name = family.name if number == 0 else self._free_name(family.name)
             parts = self._key_parts(dims, family, members)
-            rows = LoopRows(name, dims, self._keys(family, members), relation)
-            rows.rhs = self._figure(f"{name}_rhs", self._model.rhs, places, parts)
+            rhs = self._figure(f"{name}_rhs", self._model.rhs, places, parts)
+            rows = LoopRows(name, dims, self._keys(family, members), relation, rhs)
             for variables in self._model.variables:
                 rows.terms += self._read_terms(rows, family, members, variables)
             yield rows

@@ -311,8 +311,9 @@ def _statement(result: AnyResult, name: str) -> str:
     if difference.low == difference.high == 0:
         return "unchanged"
     if name == "unchanged":
-        is_apart = (difference.low or 0.0) > 0 or (difference.high or 0.0) < 0
-        return "changed" if is_apart else "not decided within the gap"
+        is_more = difference.low is not None and difference.low > 0
+        is_less = difference.high is not None and difference.high < 0
+        return "changed" if is_more or is_less else "not decided within the gap"
     up, down = ("better", "worse") if result.objective.sense.startswith("max") else ("worse", "better")
     if difference.low is not None and difference.low >= 0:
         return up if difference.low > 0 else f"not {down}"

@@ -322,6 +322,7 @@ def test_texts_are_divided_at_references_with_quotes_and_braces() -> None:
     pieces = list(split_references(text))
     assert [piece for is_reference, piece in pieces if is_reference] == ["r1.x", 'r2.value(x["}"])', "r3"]
     assert [piece for is_reference, piece in pieces if not is_reference] == ["a ", " b {c} ", "", " {r4"]
+    assert list(split_references("{{r1.x} b")) == [(False, "{"), (True, "r1.x"), (False, " b")]
     assert list(split_references("r1 {xr1} {r1x}")) == [(False, "r1 {xr1} {r1x}")]
     for length, is_read in ((790, True), (800, False)):
         assert any(flag for flag, _ in split_references("{r1." + "x" * (length - 4) + "}")) == is_read

@@ -81,7 +81,7 @@ def read_constraints(proto: Any, version: str) -> ReadConstraints:
         domain = list(variable.domain)
         if len(domain) != 2:
             snapshot.missing.append("variables whose domains have gaps")
-        snapshot.add_column(variable.name, _bound(domain[0]), _bound(domain[-1]), True)
+        snapshot.add_column(variable.name, _bound(domain[0]), _bound(domain[1]), True)
     _read_objective(snapshot, proto)
     writer = _RowWriter(snapshot, proto)
     origins: list[int] = []
