@@ -289,3 +289,13 @@ def test_figures_with_few_digits_have_no_noise(value: float, plain: float) -> No
     is_short = len(f"{plain:.15g}".partition("e")[0].strip("-0.").replace(".", "")) <= 10
     assert without_noise(value) == (plain if is_short else value)
     assert without_noise(1 / 3) == 1 / 3
+
+
+@pytest.mark.parametrize(
+    ("end", "whole"), [(2999999.9999, 3e6), (2999999.99, 2999999.0), (2.9999999999, 3.0), (2.99999, 2.0)]
+)
+def test_noise_of_limits_is_relative_to_their_size(end: float, whole: float) -> None:
+    base = arrays(-1, end, [1.0], [True])
+    tight = with_whole_limits(replace(base, low=np.array([-end]), high=np.array([end]), row_low=np.array([-end])))
+    assert (tight.low.tolist(), tight.high.tolist()) == ([-whole], [whole])
+    assert (tight.row_low.tolist(), tight.row_high.tolist()) == ([-whole], [whole])

@@ -124,6 +124,14 @@ def test_parts_keep_names_that_a_form_does_not_allow(form: str, name: str) -> No
     assert (again.objective_record.name, again.name) == (name, "mixture")
 
 
+def test_parts_that_mps_has_stay_beside_parts_that_become_rows() -> None:
+    milp = model(replace(LOGIC, indicators=IN_BOTH.indicators, quadratic=IN_BOTH.quadratic))
+    again = from_text(to_text(milp, "mps"), "mps").named_features
+    assert set(IN_BOTH.indicators) <= set(again.indicators)
+    assert again.quadratic == IN_BOTH.quadratic
+    assert not any((again.absolutes, again.extremes, again.products, again.piecewise))
+
+
 def test_general_constraints_read_back_from_lp() -> None:
     milp = model(replace(LOGIC, ordered_sets=IN_BOTH.ordered_sets))
     assert is_same(milp, from_text(to_text(milp, "lp"), "lp"))

@@ -423,3 +423,9 @@ def test_parts_of_json_that_may_be_left_out(key: str) -> None:
     assert not any(family.is_guessed or family.unit or family.meaning for family in (*bare.variables, *bare.rows))
     facts_of = [(goal.constant, goal.weight, goal.priority, goal.slack, goal.slack_amount) for goal in bare.objectives]
     assert facts_of == [(0, 0, 0, 0, 0)] * 2
+
+
+def test_rows_without_terms_are_kept_in_json() -> None:
+    rows = [Row(name, terms, Relation.AT_MOST, 1.0) for name, terms in (("a", {}), ("b", {"x": 1.0}), ("c", {}))]
+    model = IndexedModel.from_records([Variable("x")], rows, Objective(), Sense.MINIMIZE)
+    assert facts(from_json(to_json(model))) == facts(model)

@@ -395,13 +395,14 @@ def test_columns_and_rows_are_named_after_their_part(parts: dict, columns: list[
     assert (list(form.columns), list(form.rows)) == (columns, rows)
 
 
-def test_a_message_names_some_of_the_variables_without_bounds() -> None:
+@pytest.mark.parametrize(("low", "high"), [(-INF, INF), (-INF, 1.0), (-1.0, INF)])
+def test_a_message_names_some_of_the_variables_without_bounds(low: float, high: float) -> None:
     names = ["first", "second", "third", "fourth", "fifth"]
     count = len(names)
     wide = Arrays(
-        Sense.MINIMIZE, np.zeros(count), 0.0, np.array([0.0, *np.full(count - 1, -INF)]), np.array([1.0, *np.full(count - 1, INF)]),
+        Sense.MINIMIZE, np.zeros(count), 0.0, np.array([0.0, *np.full(count - 1, low)]), np.array([1.0, *np.full(count - 1, high)]),
         np.array([True, *np.zeros(count - 1, dtype=bool)]), Sparse.from_dense(np.zeros((0, count))), np.zeros(0), np.zeros(0),
-        ModelFeatures(indicators=(Indicator("i", 0, True, dict.fromkeys(range(count), 1.0), LESS, 2.0),)),
+        ModelFeatures(indicators=(Indicator("i", 0, True, dict.fromkeys(range(count), 1.0), SAME, 2.0),)),
     )  # fmt: skip
     with pytest.raises(ModellingError) as refused:
         linearise(wide, PLAIN, names)

@@ -269,7 +269,7 @@ WRONG = [
     ]),
     ("rhs", PARTS["rhs"], [
         PARTS["rhs"] * 2, PARTS["rhs"] + "    R\n", PARTS["rhs"] + "    R  c\n", PARTS["rhs"] + "    R  f  1\n",
-        PARTS["rhs"] + "    R  c  8\n", PARTS["rhs"] + "    R  c  seven\n", PARTS["rhs"] + "    R  c  7  d  8  e  9\n",
+        PARTS["rhs"] + "    R  c  8\n", PARTS["rhs"] + "    R  c  6\n", PARTS["rhs"] + "    R  c  seven\n", PARTS["rhs"] + "    R  c  7  d  8  e  9\n",
         "RHS\n    R  c  -inf\n", "RHS\n    R  d  inf\n", "RHS\n    R  e  inf\n", "RHS\n    R  e  -inf\n",
     ]),
     ("more", "RANGES\n    R  c  1\n", ["RANGES\n    R  c\n", "RANGES\n    R  c  1\n    R  c  2\n", "RANGE\n"]),

@@ -75,16 +75,17 @@ def _least_steps(matrix: Sparse, free: tuple[Vector, Vector], row_low: Vector, r
     The columns before them have no cost and are ``free`` between their bounds.
     """
     free_count = len(free[0])
-    count = (matrix.width - free_count) // 2
-    low = np.concatenate([free[0], np.zeros(2 * count)])
-    high = np.concatenate([free[1], np.full(2 * count, np.inf)])
-    cost = np.concatenate([np.zeros(free_count), np.ones(2 * count)])
+    steps = matrix.width - free_count
+    low = np.concatenate([free[0], np.zeros(steps)])
+    high = np.concatenate([free[1], np.full(steps, np.inf)])
+    cost = np.concatenate([np.zeros(free_count), np.ones(steps)])
     solved = run_highs(
         Arrays.linear_programme(cost=cost, low=low, high=high, matrix=matrix, row_low=row_low, row_high=row_high)
     )
     if solved.values is None or solved.status is not SolverStatus.OPTIMAL:
         return None
-    return solved.values[free_count : free_count + count] - solved.values[free_count + count :]
+    raises, cuts = np.split(solved.values[free_count:], 2)
+    return np.asarray(raises - cuts)
 
 
 def _price_signs(activities: Vector, low: Vector, high: Vector) -> tuple[Vector, Vector]:
