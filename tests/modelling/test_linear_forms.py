@@ -351,6 +351,7 @@ def test_a_model_with_linear_rows_has_no_other_parts_than_a_square(keeps_square:
     ]  # fmt: skip
     assert form.named_features == ModelFeatures(quadratic=features.quadratic if keeps_square else ())
     assert len(notes) == (3 if keeps_square else 4)
+    assert keeps_square or solve(model).linearised == notes
     assert form.objective_record.constant == 3.0
     # x = 1 - b: at b = 1 the objective is 3, and at b = 0 it is 1 + 3.
     assert form.is_linear is not keeps_square
