@@ -39,10 +39,11 @@ SHORTER = {
 }
 
 # Warnings that a problem may have: its name and the finding's title, each with the reason.
-SCORES_ALL_COUNT = "any scores are right answers, and on few instances another branching is better by chance"
+PREFERENCES = "any preferences are right answers, and on few instances others are better than the seed's by chance"
 ALLOWED = {
-    ("milp_branching", "candidate that returns an item twice"): SCORES_ALL_COUNT,
-    ("milp_branching", "candidate that swaps two items"): SCORES_ALL_COUNT,
+    (problem, f"candidate that {what}"): PREFERENCES
+    for problem in ("milp_branching", "cvrp_solver")
+    for what in ("returns an item twice", "swaps two items")
 }
 
 
