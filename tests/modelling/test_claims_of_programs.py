@@ -154,6 +154,12 @@ def test_files_that_cannot_be_read_are_models_without_a_verdict() -> None:
     assert models[0].reason
 
 
+def test_the_rows_of_a_single_solve_are_not_compared_with_those_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    # The comparison takes time and memory for each entry of the model.
+    monkeypatch.setattr(program_module, "join_solves", None)
+    assert one(snapshot(), claim(2.0, 7.0)).model is not None
+
+
 def test_two_solves_of_which_the_last_one_holds_the_first_are_joined() -> None:
     def cube(costs: dict[int, float], *rows: tuple[dict[int, float], float, float]) -> Snapshot:
         made = Snapshot("test 1")

@@ -3,6 +3,7 @@
 import pytest
 
 from oragent._base.errors import ModellingError
+from oragent.modelling.data import names
 from oragent.modelling.data.builder import IndexedModelBuilder, looks_ordered
 from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.model_records import Objective, Row, Variable
@@ -173,6 +174,16 @@ def test_rows_of_pyomo_have_joined_labels() -> None:
     assert members(other) == {"ship": [("Lyon_wk1",), ("Nice_wk2",)]}
     # Nor without rows.
     assert members(group(["ship(Lyon_wk1)", "ship(Nice_wk2)"])) == {"ship": [("Lyon_wk1",), ("Nice_wk2",)]}
+
+
+def test_single_labels_of_pyomo_need_no_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [f"c_u_cap({number})_" for number in range(5)]
+    variables = [f"x({number})" for number in range(5)]
+    # A search of each name takes several times as long as all else.
+    monkeypatch.setattr(names, "_NameSplitter", None)
+    model = group(variables, rows)
+    labels = [(str(number),) for number in range(5)]
+    assert (members(model), members(model, "rows")) == ({"x": labels}, {"cap": labels})
 
 
 def test_units_and_meanings_of_a_family_are_those_that_its_members_share() -> None:

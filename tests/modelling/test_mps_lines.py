@@ -3,6 +3,7 @@
 import math
 import random
 import re
+from collections.abc import Iterator
 
 import pytest
 
@@ -446,6 +447,30 @@ def test_blocks_of_any_size_mean_the_same(size: int, monkeypatch: pytest.MonkeyP
     for number, wrong in ((10, "x o 1 c 2"), (13, "y o 3 d 4"), (17, "z c 6"), (20, "R e 9")):
         with pytest.raises(ModellingError, match=f"^line {number}: "):
             read_mps(LONG.replace(wrong, f"{wrong} 5"))
+
+
+def test_sides_of_earlier_blocks_are_not_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Sides(dict[str, float]):
+        reads = 0
+
+        def __iter__(self) -> Iterator[str]:
+            Sides.reads += len(self)
+            return super().__iter__()
+
+    class Reader(_MpsReader):
+        def __init__(self) -> None:
+            super().__init__()
+            self.sides = Sides()
+
+    monkeypatch.setattr(mps_reader, "BLOCK_CHARACTERS", 100)
+    monkeypatch.setattr(mps_reader, "_MpsReader", Reader)
+    rows = [f"r{number}" for number in range(200)]
+    text = "NAME\nROWS\n N o\n" + "".join(f" L {row}\n" for row in rows)
+    text += "COLUMNS\n" + "".join(f" x {row} 1\n" for row in rows)
+    text += "RHS\n" + "".join(f" R {row} {row[1:]}\n" for row in rows) + "ENDATA\n"
+    assert read_mps(text).rhs_values.tolist() == list(range(200))
+    # Blocks that copy all sides before them take a time that grows with the square of their number.
+    assert Sides.reads <= len(rows)
 
 
 @pytest.mark.parametrize(

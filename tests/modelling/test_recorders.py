@@ -568,6 +568,7 @@ SCIPY = [
     {"bounds": (-1, 2)}, {"bounds": [(-1, 2)]}, {"bounds": [(0, 3), (None, 2), (-2, None)], "A_ub": csr_matrix([[-1.0, -1, 1]]), "b_ub": [[5.0]]},
     {"bounds": [(0, 2.5), (0.5, 3.5), (-1.5, 1.5)], "integrality": [1, 0, 1]}, {"bounds": (0, 2.5), "integrality": 1},
     {"bounds": None, "A_ub": [[1, 2, 3]], "b_ub": [6]},
+    {"A_ub": np.array([[1.0, 1, 0], [0, 2, 3]]).view(np.matrix), "b_ub": [4, 3], "A_eq": [[1, 0, 1]], "b_eq": [1]},
 ]  # fmt: skip
 
 
@@ -591,6 +592,7 @@ MILP = [
     {"constraints": Rows(csr_matrix([[1.0, 0, 2], [0, 0, 1]]), [-1, -2], 3), "bounds": Bounds([0, 0.5, -1], [2.5, 3.5, INF]), "integrality": [1, 0, 1]},
     {"bounds": ([0, 0, 1], 2.5), "integrality": np.array([0, 1, 1])},
     {"constraints": (Rows([1, 1, 0], 0, 3), Rows([0, 1, 1], 1, 4), Rows([1, 0, 1], 0, 2))},
+    {"constraints": Rows(np.array([[1, 1, 0], [0, 2, 3]]).view(np.matrix), 1, [4, 3])},
 ]  # fmt: skip
 
 

@@ -240,7 +240,7 @@ def _read_models(ended: CommandResult, solve_s: float | None) -> tuple[list[Capt
         captured = _read_captured(read, point, solve_s)
         models.append(captured)
         reads.append((read, captured.claim.objective))
-    if reads and models[-1].model is not None:
+    if len(reads) > 1 and models[-1].model is not None:
         sequence = join_solves([read for read, _ in reads], [claim for _, claim in reads])
         joined = assemble(sequence.read).model if sequence.held else None
     for name, why in ended.left_out.items():

@@ -320,9 +320,11 @@ def _split_joined(bracketed: Mapping[int, tuple[str, tuple[str, ...]]]) -> dict[
     split = {}
     for stem, texts in families.items():
         count = min(len(list(filter(None, text.split("_")))) for text in texts.values())
-        pattern = _Pattern(("", *["_"] * (count - 1), ""), tuple(map(str, range(count))))
-        for position, (_, parts) in _NameSplitter().split(texts, [pattern]).items():
-            split[position] = stem, tuple(parts)
+        # A family of single labels, which may have many members, needs no search.
+        if count > 1:
+            pattern = _Pattern(("", *["_"] * (count - 1), ""), tuple(map(str, range(count))))
+            for position, (_, parts) in _NameSplitter().split(texts, [pattern]).items():
+                split[position] = stem, tuple(parts)
     return split
 
 

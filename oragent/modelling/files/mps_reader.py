@@ -284,10 +284,13 @@ class _MpsReader:
 
     def _read_sides(self, lines: Sequence[str]) -> bool:
         entries = self._read_entries(lines)
-        # A second figure of a row must equal the first one.
-        if entries is None or len({*self.sides, *entries[1]}) < len(self.sides) + len(entries[1]):
+        if entries is None:
             return False
-        self.sides.update(zip(*entries[1:], strict=True))
+        _, rows, figures = entries
+        # A second figure of a row must equal the first one.
+        if len(set(rows)) < len(rows) or not self.sides.keys().isdisjoint(rows):
+            return False
+        self.sides.update(zip(rows, figures, strict=True))
         return True
 
     def _side(self, figures: dict[str, float], words: list[str]) -> None:

@@ -92,7 +92,7 @@ def _of_milp(
     for at, cost in enumerate(costs):
         _add_column(snapshot, at, lows[at], highs[at], int(kinds[at]), float(cost))
     given = [] if constraints is None else constraints
-    if hasattr(given, "A") or (isinstance(given, tuple) and len(given) == 3 and not hasattr(next(iter(given)), "A")):
+    if hasattr(given, "A") or (isinstance(given, tuple) and len(given) == 3 and not hasattr(given[0], "A")):
         given = [given]
     for number, constraint in enumerate(given):
         matrix, lower, upper = (constraint.A, constraint.lb, constraint.ub) if hasattr(constraint, "A") else constraint
@@ -121,7 +121,7 @@ def _add_rows(snapshot: Snapshot, name: str, matrix: Any, lower: Any, upper: Any
             terms = dict(zip(rows.indices[part].tolist(), rows.data[part].tolist(), strict=True))
             snapshot.add_row(f"{name}[{at}]", terms, lower[at], upper[at])
         return
-    for at, row in enumerate(np.atleast_2d(matrix)):
+    for at, row in enumerate(np.atleast_2d(np.asarray(matrix, dtype=float))):
         terms = {int(column): float(row[column]) for column in np.flatnonzero(row)}
         snapshot.add_row(f"{name}[{at}]", terms, lower[at], upper[at])
 
