@@ -5,7 +5,7 @@ import json
 import math
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -16,6 +16,8 @@ import highspy
 import numpy as np
 import pytest
 import scipy.optimize
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
 from oragent._base.errors import ModellingError
@@ -327,11 +329,12 @@ def test_a_model_of_pyomo_has_all_of_its_parts() -> None:
         "price": ([("a",), ("b",)], [4, 7], ("T",), True), "need": ([()], [3], (), True),
         "share": ([("a",), ("b",)], [0.5, 0.25], ("T",), True), "size": ([("a",), ("b",)], [2, 5], ("T",), False),
     }  # fmt: skip
-    # The limits of a row with two of them do not refer to data.
-    linked = {
-        read.rows[place] for target, place in zip(read.links.targets, read.links.places, strict=True) if target == "rhs"
-    }
-    assert linked == {"balance[a]", "balance[b]", "cap[a]", "cap[b]", "rest", "exact"}
+    linked: dict[str, set[str]] = {"rhs": set(), "row_low": set()}
+    for target, place in zip(read.links.targets, read.links.places, strict=True):
+        if target in linked:
+            linked[target].add(read.rows[place])
+    assert linked["rhs"] == {"balance[a]", "balance[b]", "cap[a]", "cap[b]", "rest", "exact"}
+    assert linked["row_low"] == {"within"}
 
 
 def test_data_of_pyomo_move_the_figures_that_they_are_in() -> None:
@@ -427,32 +430,104 @@ def test_only_active_parts_of_pyomo_that_are_not_linear_are_missing() -> None:
     assert missing(False, True) == missing(True, False) == []
 
 
-def test_products_of_two_data_of_pyomo_are_no_links() -> None:
+def limited_model(pe: Any, p: float, q: float) -> Any:
+    """Data in both limits of rows, in their constants and coefficients, and in bounds; each cell twice or more."""
+    m = pe.ConcreteModel()
+    m.p, m.q = pe.Param(initialize=p, mutable=True), pe.Param(initialize=q, mutable=True)
+    m.x, m.y = pe.Var(bounds=(m.p - 9, 2 * m.p + 1)), pe.Var(within=pe.NonNegativeReals, bounds=(None, m.q))
+    m.z = pe.Var(bounds=(-m.q, None))
+    m.span = pe.Constraint(expr=(m.p - 20, m.q * m.x - m.y + 3 * m.p, 4 * m.q + m.p + 100))
+    m.top = pe.Constraint(expr=(-50, m.x + m.p * m.z, 3 * m.q))
+    m.low = pe.Constraint(expr=m.x + m.y >= m.q - m.p)
+    m.same = pe.Constraint(expr=m.y + m.z == 2 * m.p)
+    m.o = pe.Objective(expr=m.p * m.x + m.y - m.q * m.z)
+    return m
+
+
+@given(*[st.integers(1, 6)] * 4)
+def test_data_of_pyomo_move_both_limits_of_rows_and_bounds(p: int, q: int, new_p: int, new_q: int) -> None:
+    pe = pytest.importorskip("pyomo.environ")
+    first, second = (assemble(read_pyomo(limited_model(pe, *data))).model for data in ((p, q), (new_p, new_q)))
+    families = {family.name: family for family in first.parameters}
+    cells = first.cells.copy()
+    for name, value in (("p", new_p), ("q", new_q)):
+        cells[families[name].positions[0]] = value
+    changed, other = replace(first, cells=cells).to_arrays(), second.to_arrays()
+    for figures in ("cost", "low", "high", "row_low", "row_high"):
+        assert getattr(changed, figures).tolist() == getattr(other, figures).tolist(), figures
+    assert changed.matrix.to_dense().tolist() == other.matrix.to_dense().tolist()
+
+
+def product(m: Any) -> Any:
+    return m.p * m.q * m.x
+
+
+def small_product(m: Any) -> Any:
+    return (0.1 * m.p + 0.2 * m.q - 0.3 * m.r) * m.x + 0.01 * m.p * m.q * m.y
+
+
+def square(m: Any) -> Any:
+    return (m.p + m.q) * m.x * m.x
+
+
+def fix(m: Any) -> None:
+    m.w = sys.modules["pyomo.environ"].Var(bounds=(0, m.p + m.q))
+    m.w.fix(1)
+
+
+def add_row(make: Callable[[Any], Any]) -> Callable[[Any], None]:
+    def add(m: Any) -> None:
+        m.row = sys.modules["pyomo.environ"].Constraint(expr=make(m))
+
+    return add
+
+
+# Parts whose figures depend on p and q, and cannot be linked to them.
+PARTIAL: dict[str, Callable[[Any], None]] = {
+    "product in a row": add_row(lambda m: m.p * m.q * m.x <= 9),
+    "product in a side": add_row(lambda m: m.x <= m.p * m.q),
+    "product in two limits": add_row(lambda m: (m.p / m.q, m.x, 90)),
+    "equal limits": add_row(lambda m: (m.p + 2, m.x, m.q)),
+    "square in a row": add_row(lambda m: m.p * m.x * m.x + m.q * m.y <= 9),
+    "square with a limit": add_row(lambda m: m.x * m.x + m.q <= m.p),
+    "fixed": fix,
+}
+
+
+@pytest.mark.parametrize("part", PARTIAL)
+def test_data_of_pyomo_that_would_move_only_a_part_of_the_model_are_left_out(part: str) -> None:
     pe = pytest.importorskip("pyomo.environ")
     m = pe.ConcreteModel()
-    m.p, m.q = pe.Param(initialize=3.0, mutable=True), pe.Param(initialize=5.0, mutable=True)
-    m.x, m.y, m.z = pe.Var(bounds=(0, 4)), pe.Var(bounds=(0, 4)), pe.Var(bounds=(0, 4))
-    m.o = pe.Objective(expr=m.p * m.q * m.x + (m.p + 2 * m.q) * m.y - m.p * m.q * m.z)
-    made = from_pyomo.take_snapshot(m, Recorder(None, "\0", 60.0))
-    links = list(zip(made.links.targets, made.links.places, made.links.factors, strict=True))
-    assert links == [("cost", 1, 1.0), ("cost", 1, 2.0)]
-    assert made.cost == [15.0, 13.0, -15.0]
+    m.p, m.q, m.r = (pe.Param(initialize=value, mutable=True) for value in (3.0, 5.0, 2.0))
+    m.x, m.y = pe.Var(bounds=(0, 4)), pe.Var(bounds=(0, 4))
+    m.o = pe.Objective(expr=m.p * m.x + m.q * m.y + m.r * m.x)
+    assert {family.name for family in assemble(read_pyomo(m)).model.parameters} == {"p", "q", "r"}
+    PARTIAL[part](m)
+    assert {family.name for family in assemble(read_pyomo(m)).model.parameters} == {"r"}
     assert (m.p.value, m.q.value) == (3.0, 5.0)
-    # Rounding of large figures is no product.
+
+
+@pytest.mark.parametrize(("make", "cost"), [(product, 15.0), (small_product, 0.7), (square, 0.0)])
+def test_products_of_data_of_pyomo_are_no_links(make: Callable[[Any], Any], cost: float) -> None:
+    pe = pytest.importorskip("pyomo.environ")
+    m = pe.ConcreteModel()
+    m.p, m.q, m.r = (pe.Param(initialize=value, mutable=True) for value in (3.0, 5.0, 2.0))
+    m.x, m.y = pe.Var(bounds=(0, 4)), pe.Var(bounds=(0, 4))
+    m.o = pe.Objective(expr=make(m))
+    made = from_pyomo.take_snapshot(m, Recorder(None, "\0", 60.0))
+    assert made.cost[0] == pytest.approx(cost)
+    assert made.links.factors == ([pytest.approx(-0.3)] if make is small_product else [])
+    assert [bool(table.keys) for table in made.tables] == [False, False, True]
+
+
+def test_rounding_of_large_figures_of_pyomo_is_no_product() -> None:
+    pe = pytest.importorskip("pyomo.environ")
     m = pe.ConcreteModel()
     m.p, m.q = pe.Param(initialize=1e7 / 3, mutable=True), pe.Param(initialize=1e7 / 7, mutable=True)
     m.x = pe.Var(bounds=(0, 4))
     m.o = pe.Objective(expr=(0.1 * m.p + 0.7 * m.q) / 3 * m.x)
     links = from_pyomo.take_snapshot(m, Recorder(None, "\0", 60.0)).links
     assert links.factors == [pytest.approx(0.1 / 3), pytest.approx(0.7 / 3)]
-    # Nor is it where figures cancel each other; a small product is one.
-    m = pe.ConcreteModel()
-    m.p, m.q, m.r = (pe.Param(initialize=0.7, mutable=True) for _ in range(3))
-    m.x, m.y = pe.Var(bounds=(0, 4)), pe.Var(bounds=(0, 4))
-    m.o = pe.Objective(expr=(0.1 * m.p + 0.2 * m.q - 0.3 * m.r) * m.x + 0.01 * m.p * m.q * m.y)
-    links = from_pyomo.take_snapshot(m, Recorder(None, "\0", 60.0)).links
-    assert links.places == [0, 0, 0]
-    assert links.factors == pytest.approx([0.1, 0.2, -0.3])
 
 
 def test_a_model_of_gurobi_has_all_of_its_parts(recorder: Recorder) -> None:

@@ -20,6 +20,8 @@ from oragent.modelling.data.objectives import IndexedObjective
 from oragent.modelling.data.tolerances import scales_of
 from oragent.modelling.files.parsed_model import UNNAMED
 
+# Kinds of figures of a row with two limits, by the sides of its two rows.
+LIMITS = {"least": "row_low", "most": "row_high"}
 # Suffix of the family with the upper limits of rows with two limits.
 UPPER = "_upper"
 
@@ -135,24 +137,32 @@ def _split_ranges(read: ReadModel) -> tuple[ReadModel, NDArray[np.int8], NDArray
 
 
 def _move_links(read: ReadModel, split: SplitRows, starts: NDArray[np.int32]) -> ReadLinks:
-    """Return references with the new positions of rows and entries, without those of rows with two limits."""
+    """Return references with the new positions of rows and entries.
+
+    Those of a row with two limits are references of both of its rows, except that each limit belongs to one.
+    """
     links = read.links
-    # New position of each row with one limit.
-    moved = {row: position for position, row in enumerate(split.rows.tolist()) if not split.sides[position]}
+    # New positions of each row, and the kind of limit of each if the row has two.
+    moved: dict[int, list[tuple[int, str]]] = {}
+    for position, (row, side) in enumerate(zip(split.rows.tolist(), split.sides, strict=True)):
+        moved.setdefault(row, []).append((position, LIMITS.get(side, "")))
     # Row of each place if it is one of an entry.
     rows = np.searchsorted(read.starts, links.places, side="right") - 1
-    places = {}
+    chosen, targets, places = [], [], []
     for at, (target, place) in enumerate(zip(links.targets, links.places.tolist(), strict=True)):
         row = int(rows[at]) if target == "entry" else place
-        if target not in ("entry", "rhs"):
-            places[at] = place
-        elif row in moved:
-            places[at] = moved[row] if target == "rhs" else int(starts[moved[row]]) + place - int(read.starts[row])
-    chosen = list(places)
+        new = [place]
+        if target == "entry":
+            new = [int(starts[position]) + place - int(read.starts[row]) for position, _ in moved.get(row, ())]
+        elif target in ("rhs", *LIMITS.values()):
+            new = [position for position, limit in moved.get(row, ()) if target in ("rhs", limit)]
+        chosen += [at] * len(new)
+        places += new
+        targets += ["rhs" if target in LIMITS.values() else target] * len(new)
     return replace(
         links,
-        targets=[links.targets[at] for at in chosen],
-        places=np.array(list(places.values())),
+        targets=targets,
+        places=np.array(places, dtype=np.int64),
         tables=links.tables[chosen],
         cells=links.cells[chosen],
         factors=links.factors[chosen],

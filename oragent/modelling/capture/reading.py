@@ -26,7 +26,7 @@ MAX_TEXT_LENGTH = 500
 MAX_UNIT_LENGTH = 20
 # Maximum number of labels of a key.
 MAX_KEY_LABELS = 12
-TARGETS = ("cost", "rhs", "entry", "low", "high")
+TARGETS = ("cost", "rhs", "row_low", "row_high", "entry", "low", "high")
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ class DataTable:
 class SnapshotLinks:
     """References of figures to cells of tables, one element per reference in each list."""
 
-    # Kinds of figures: "cost", "rhs", "entry", "low" or "high".
+    # Kinds of figures: "cost", "rhs" (of a row with two limits: both), "row_low", "row_high", "entry", "low" or "high".
     targets: list[str] = field(default_factory=list)
     # Positions of the columns, rows or entries.
     places: list[int] = field(default_factory=list)

@@ -203,6 +203,8 @@ def take_snapshot(model: Any, recorder: Recorder) -> Snapshot:
         given[0][column] = _member_key(variable)
         _add_sets(snapshot, "variables", variable.parent_component())
     reader = _Reader(snapshot, columns, cells)
+    for variable in model.component_data_objects(Var):
+        reader.link_bounds(variable)
     for ordered in model.component_data_objects(SOSConstraint, active=True):
         members = {columns[id(variable)]: float(weight) for variable, weight in ordered.get_items()}
         snapshot.add_feature("ordered_sets", name=ordered.name, kind=int(ordered.level), members=members)
@@ -218,6 +220,7 @@ def take_snapshot(model: Any, recorder: Recorder) -> Snapshot:
         if position is not None:
             given[1][position] = _member_key(row)
             _add_sets(snapshot, "rows", row.parent_component())
+    reader.leave_out_partial()
     snapshot.missing = list(dict.fromkeys(snapshot.missing))
     recorder.places._models[id(model)] = model
     return recorder.fill_keys(snapshot, model, None, None, given)
@@ -284,6 +287,26 @@ class _Reader:
 
     def __init__(self, snapshot: Snapshot, columns: dict[int, int], cells: dict[int, tuple[int, int]]) -> None:
         self._snapshot, self._columns, self._cells = snapshot, columns, cells
+        # Tables with a cell in a figure that cannot be linked.
+        self._partial: set[int] = set()
+
+    def link_bounds(self, variable: Any) -> None:
+        """Link the bounds of a variable that is not fixed."""
+        if variable.fixed:
+            self._leave_out(variable.lower, variable.upper)
+            return
+        self._link("low", self._columns[id(variable)], variable.lower, 1.0)
+        self._link("high", self._columns[id(variable)], variable.upper, 1.0)
+
+    def leave_out_partial(self) -> None:
+        """Leave out tables with a figure that is not linked: their changes would reach only a part of the model."""
+        links = self._snapshot.links
+        for number in self._partial:
+            table = self._snapshot.tables[number]
+            table.keys, table.values = [], []
+        kept = [at for at, number in enumerate(links.tables) if number not in self._partial]
+        for name in ("targets", "places", "tables", "cells", "factors"):
+            setattr(links, name, [getattr(links, name)[at] for at in kept])
 
     def read_objective(self, objective: Any) -> None:
         """Fill in costs, quadratic terms and the constant."""
@@ -316,6 +339,7 @@ class _Reader:
             numbers[column] = numbers.get(column, 0.0) + float(value(figure))
         quadratic = self._quadratic(parts)
         if quadratic:
+            self._leave_out(row.lower, row.upper, parts.constant, *parts.linear_coefs)
             self._snapshot.add_quadratic_row(row.name, numbers, quadratic, low, high)
             return None
         first = len(self._snapshot.indices)
@@ -323,9 +347,14 @@ class _Reader:
         places = {column: first + at for at, column in enumerate(numbers)}
         for variable, figure in zip(parts.linear_vars, parts.linear_coefs, strict=True):
             self._link("entry", places[self._columns[id(variable)]], figure, 1.0)
-        if low == high or math.isinf(low) or math.isinf(high):
+        if row.equality or math.isinf(low) or math.isinf(high):
             self._link("rhs", position, row.upper if row.upper is not None else row.lower, 1.0)
-            self._link("rhs", position, parts.constant, -1.0)
+        elif low == high:
+            self._leave_out(row.lower, row.upper)
+        else:
+            self._link("row_low", position, row.lower, 1.0)
+            self._link("row_high", position, row.upper, 1.0)
+        self._link("rhs", position, parts.constant, -1.0)
         return position
 
     def _parts(self, expression: Any, what: str) -> Any:
@@ -341,20 +370,30 @@ class _Reader:
     def _quadratic(self, parts: Any) -> list[dict[str, Any]]:
         from pyomo.environ import value
 
+        self._leave_out(*parts.quadratic_coefs)
         return [
             quadratic_term(self._columns[id(first)], self._columns[id(second)], float(value(figure)))
             for (first, second), figure in zip(parts.quadratic_vars, parts.quadratic_coefs, strict=True)
             if float(value(figure))
         ]
 
-    def _link(self, target: str, place: int, expression: Any, sign: float) -> None:
-        """Note the cells to which a figure refers, if it is linear in them."""
+    def _parameters(self, expression: Any) -> dict[int, Any]:
+        """Return the mutable parameters of an expression by their ``id``."""
         from pyomo.core.expr.visitor import identify_mutable_parameters
+
+        if isinstance(expression, int | float | None):
+            return {}
+        return {id(part): part for part in identify_mutable_parameters(expression) if id(part) in self._cells}
+
+    def _leave_out(self, *expressions: Any) -> None:
+        """Leave out the tables of expressions that cannot be linked."""
+        self._partial |= {self._cells[key][0] for expression in expressions for key in self._parameters(expression)}
+
+    def _link(self, target: str, place: int, expression: Any, sign: float) -> None:
+        """Note the cells to which a figure refers, if it is linear in them; otherwise leave out their tables."""
         from pyomo.environ import value
 
-        if isinstance(expression, int | float):
-            return
-        parameters = {id(part): part for part in identify_mutable_parameters(expression) if id(part) in self._cells}
+        parameters = self._parameters(expression)
         if not parameters:
             return
         before = {key: float(part.value) for key, part in parameters.items()}
@@ -373,7 +412,8 @@ class _Reader:
                 part._value = before[key]
         expected = start + sum(factor * (before[key] + 3.0) for key, factor in factors.items())
         if not math.isclose(moved, expected, abs_tol=1e-9):
-            # The expression is nonlinear, such as a product of two parameters, so the figure is not linked to them.
+            # The expression is nonlinear, such as a product of two parameters.
+            self._leave_out(expression)
             return
         for key, factor in factors.items():
             if factor:
