@@ -3,6 +3,7 @@
 import itertools
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -140,6 +141,24 @@ def test_keys_of_two_parts_and_terms_without_an_offset_come_first() -> None:
     assert skip.terms == [
         Term("z", WrittenFigure(8.0), (week,)), Term("z", WrittenFigure(7.0), (part("w", "week", -2),)),
     ]  # fmt: skip
+
+
+def test_only_families_with_common_entries_are_searched(monkeypatch: pytest.MonkeyPatch) -> None:
+    searched: list[tuple[str, str, int]] = []
+    search = StructureReader._best_cover
+
+    def record(reader, rows, family, members, variables, entries):
+        searched.append((family.name, variables.name, len(entries.places)))
+        return search(reader, rows, family, members, variables, entries)
+
+    monkeypatch.setattr(StructureReader, "_best_cover", record)
+    builder = weeks()
+    for number in range(3):
+        columns = builder.add_variables(f"x{number}", ["week"])
+        builder.add_rows(f"r{number}", ["week"], rows=range(4), columns=columns)
+    terms = {rows.name: [term.family for term in rows.terms] for rows in StructureReader(builder.build()).read().rows}
+    assert terms == {"r0": ["x0"], "r1": ["x1"], "r2": ["x2"]}
+    assert searched == [("r0", "x0", 4), ("r1", "x1", 4), ("r2", "x2", 4)]
 
 
 def test_loops_are_named_by_the_first_letters_of_their_sets() -> None:

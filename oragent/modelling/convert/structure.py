@@ -325,7 +325,8 @@ class StructureReader:
         chosen = np.flatnonzero(np.isin(self._row_of, positions) & np.isin(columns, variables.positions))
         remaining = _Entries(chosen, row_member[self._row_of[chosen]], column_member[columns[chosen]])
         terms: list[Term | TableTerm] = []
-        while len(terms) < MAX_TERMS:
+        # Most pairs of families have no common entries in a large model, so they are not searched.
+        while len(remaining.places) and len(terms) < MAX_TERMS:
             best = self._best_cover(rows, family, members, variables, remaining)
             if best is None:
                 break
