@@ -125,11 +125,7 @@ class _Reader:
         except Exception:
             raise UnsupportedFormula("the formula cannot be read") from None
         self._tokens = [token for token in tokens if token.type != "WHITE-SPACE"]
-        separated = [at for at, token in enumerate(tokens) if token.type == "WHITE-SPACE"]
-        for at in separated:
-            around = [tokens[near] for near in (at - 1, at + 1) if 0 <= near < len(tokens)]
-            if len(around) == 2 and all(token.type == "OPERAND" for token in around):
-                raise UnsupportedFormula("intersections are not computed")
+        # Intersections, whose operator is white space, are refused: no operand follows another one.
         value = self._read_rank(0)
         if self._at < len(self._tokens):
             raise UnsupportedFormula("the formula cannot be read")

@@ -159,7 +159,7 @@ def _shown(value: Scalar) -> str:
 
 def _new_cell(value: str) -> CellXml:
     if tables.parse_number(value) is None:
-        text = b'<is><t xml:space="preserve">%s</t></is>' % escape(value, quote=False).encode()
+        text = b'<is><t xml:space="preserve">%s</t></is>' % escape(value).encode()
         return CellXml(b' t="inlineStr"', text, False)
     return CellXml(b"", b"<v>%s</v>" % value.replace(",", "").encode(), False)
 
@@ -169,7 +169,7 @@ def _saved_value(value: Scalar) -> CellXml:
         return CellXml(b' t="b"', b"<v>%d</v>" % value, True)
     if isinstance(value, float):
         return CellXml(b"", b"<v>%s</v>" % repr(value).encode(), True)
-    return CellXml(b' t="str"', b"<v>%s</v>" % escape(value or "", quote=False).encode(), True)
+    return CellXml(b' t="str"', b"<v>%s</v>" % escape(value or "").encode(), True)
 
 
 def _edit_sheet(xml: bytes, path: str, edits: Mapping[Position, CellXml]) -> bytes:

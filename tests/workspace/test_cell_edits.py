@@ -176,7 +176,7 @@ def read_book(content: bytes, values: bool = True) -> dict[str, object]:
     [
         # Between cells, before the first, behind the last; texts with marks of XML; numbers with separators.
         ({(1, 1): "7"}, {"B1": 7}), ({(1, 0): "7"}, {"A1": 7}), ({(1, 3): "7"}, {"D1": 7}), ({(2, 1): "-1.5e3"}, {"B2": -1500}),
-        ({(1, 2): "a <b> & c "}, {"C1": "a <b> & c "}), ({(1, 2): "1,200"}, {"C1": 1200}), ({(1, 2): ""}, {}),
+        ({(1, 2): "a <b> & 'c' "}, {"C1": "a <b> & 'c' "}), ({(1, 2): '5"'}, {"C1": '5"'}), ({(1, 2): "1,200"}, {"C1": 1200}), ({(1, 2): ""}, {}),
         ({(1, 0): "x", (1, 2): "y", (2, 0): "3"}, {"A1": "x", "C1": "y", "A2": 3}),
     ],
 )  # fmt: skip
@@ -200,7 +200,7 @@ def test_cells_of_a_row_are_replaced_or_inserted_in_their_order(
 @pytest.mark.parametrize(
     ("formula", "saved", "after"),
     [
-        ("=A1*2", 2, 14), ("=A1>5", False, True), ('=IF(A1>5,"<&>","low")', "low", "<&>"), ("=A1/8", 0.125, 0.875),
+        ("=A1*2", 2, 14), ("=A1>5", False, True), ('=IF(A1>5,"<&>\'","low")', "low", "<&>'"), ("=A1/8", 0.125, 0.875),
         ('=IF(A1>5,"","low")', "low", None),
     ],
 )  # fmt: skip
@@ -221,6 +221,8 @@ def test_a_formula_is_replaced_by_a_value_unless_it_is_to_stay() -> None:
     changed = replace_workbook_cells(content, "t.xlsx", {(1, 1): "9"})
     assert read_book(changed, values=False) == {"A1": 1, "B1": 9, "A2": 3, "B2": "=B1+1"}
     assert read_book(changed)["B2"] == 10
+    text = replace_workbook_cells(saved_book((1, "=A1*2"), saved={"B1": 2}), "t.xlsx", {(1, 1): "none"})
+    assert read_book(text, values=False) == {"A1": 1, "B1": "none"}
     with pytest.raises(WorkspaceError):
         replace_workbook_cells(content, "t.xlsx", {(1, 1): "9"}, keep_formulas=True)
     assert replace_workbook_cells(content, "t.xlsx", {(1, 0): "1"}, keep_formulas=True)

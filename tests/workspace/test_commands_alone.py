@@ -10,13 +10,15 @@ import pytest
 from rich.console import Console
 
 from oragent._base.budget import Spent
-from oragent._base.errors import ConfigError, WorkspaceError
+from oragent._base.errors import ConfigError, ModellingError, WorkspaceError
 from oragent.ledger.study import FinishedCase
 from oragent.modelling.capture.program import CapturedModel, CapturedProgram, ClaimedPoint, ClaimVerdict, ProgramOutcome
 from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.model_records import Objective, Variable
 from oragent.modelling.data.model_values import Sense
 from oragent.modelling.files.model_files import write
+from oragent.modelling.opening import open_model
+from oragent.sandbox.messages import Limits
 from oragent.workspace import command, file_commands, git_store, model_commands, model_results, sources
 from oragent.workspace.folder import (
     NO_FIGURES,
@@ -33,7 +35,7 @@ from oragent.workspace.folder import (
     read_request,
     save_pending,
 )
-from oragent.workspace.settings import VerbRequest
+from oragent.workspace.settings import VerbRequest, WorkspaceSettings
 from oragent.workspace.versions import PENDING_WRITE, Versions
 from tests.workspace.release import put
 
@@ -299,6 +301,50 @@ def test_why_a_program_left_no_model_is_one_line(run: CapturedProgram, words: st
     text = sources.describe_failure(run)
     assert text.endswith(words)
     assert text.startswith("the program ended with") is (run.outcome is not ProgramOutcome.ENDED)
+
+
+@pytest.mark.parametrize("is_named", [True, False])
+def test_the_program_of_a_model_runs_with_the_settings_of_its_workspace(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_named: bool
+) -> None:
+    put(tmp_path, {"src/plan.py": "", "src/other.py": ""})
+    write_model(tmp_path / "m.json")
+    model = open_model(tmp_path / "m.json")
+    calls: list[tuple[Path, dict[str, object]]] = []
+    run = CapturedProgram(ProgramOutcome.ENDED, (CAPTURED, replace(CAPTURED, model=model)), 0, "", "", "")
+
+    def capture(path: Path, **options: object) -> CapturedProgram:
+        calls.append((path, options))
+        return run
+
+    monkeypatch.setattr(sources, "capture_program", capture)
+    settings = WorkspaceSettings(
+        program="src/plan.py", command="python -m plan --week 1", environment={"A": 1}, import_folders=("src",),
+        time=7.0, memory=300,
+    )  # fmt: skip
+    program = "src/plan.py" if is_named else "src/other.py"
+    state = sources.FolderState(sources.WORKING, "", tmp_path, settings, program)
+    told: list[str] = []
+    opened = sources.open_state_model(state, told.append, files={"a": "b"})
+    (path, options) = calls[-1]
+    limits = options["limits"]
+    assert isinstance(limits, Limits)
+    assert (limits.cpu_s, limits.memory_mb) == (7.0, 300)
+    assert (path, options["data_folder"], options["files"]) == (tmp_path / program, tmp_path, {"a": "b"})
+    assert (options["environment"], options["solve_s"]) == ({"A": "1"}, None)
+    command_line = (("--week", "1"), "plan", ("src",)) if is_named else ((), "", ())
+    assert (options["arguments"], options["module"], options["import_folders"]) == command_line
+    assert (opened.model, opened.framework, opened.captured) == (model, "highs", run.models[-1])
+    assert told[0].endswith("the last of 2")
+    # A single model needs no count; objectives of earlier solves come with the joined model.
+    joined = replace(model)
+    run = replace(run, models=run.models[1:], joined_model=joined)
+    assert sources.open_state_model(state, told.append, check_claim=True).model is joined
+    assert calls[-1][1]["solve_s"] == 7.0
+    assert "the last of" not in told[1]
+    run = replace(run, models=(CAPTURED,))
+    with pytest.raises(ModellingError):
+        sources.open_state_model(state)
 
 
 def test_a_message_of_git_is_one_line_whatever_its_encoding() -> None:

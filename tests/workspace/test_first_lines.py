@@ -324,9 +324,11 @@ def test_models_without_an_optimum_are_alike_if_both_are_proven(
         [stage(Figure.exact(1.0) if each is SolveStatus.OPTIMAL else Figure(), each)] for each in (status, new_status)
     ]
     assert _is_preserved(*sides)[0] is holds
-    # A later aim without an optimum is compared as the first one is.
+    # A later aim without an optimum is compared as the first one is, and named.
     first = stage(Figure.exact(2.0))
-    assert _is_preserved(*([first, *side] for side in sides))[0] is holds
+    later_holds, later_reason = _is_preserved(*([first, *side] for side in sides))
+    assert later_holds is holds
+    assert ("the model" in _is_preserved(*sides)[1], "the model" in later_reason) == (True, False)
     # Nothing is proven after a first aim that differs.
     assert _is_preserved([first, *sides[0]], [stage(Figure.exact(3.0)), *sides[1]])[0] is False
 

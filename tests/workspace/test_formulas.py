@@ -198,6 +198,7 @@ VALUES: dict[str, tuple[object, object]] = {
     "=-(-Stock!B2)": (100, 60), "=--Stock!B2": (100, 60), "=---Stock!B2": (-100, -60), "=+Stock!B2%": (1, 0.6),
     "=Stock!B2%%": (0.01, 0.006), "=(Stock!B2/20)^2": (25, 9), "=2^3^2": (64, 64), "=-2^2": (4, 4), "=0^0": ("#NUM!", "#NUM!"),
     "=0^-1": ("#DIV/0!", "#DIV/0!"), "=(-8)^0.5": ("#NUM!", "#NUM!"), "=Stock!B2^999": ("#NUM!", "#NUM!"), "=1/Stock!E2": ("#DIV/0!", "#DIV/0!"),
+    "= ( Stock!B2 + 1 ) * 2": (202, 122), "=SUM( Stock!B2 , 1 ) + 2 ": (103, 63), "=SUM(1) + SUM(Stock!B2)": (101, 61),
     "=8/2/2": (2, 2), "=2*3+4*5": (26, 26), "=(2+3)*4": (20, 20), "=1-2-3": (-4, -4), '=1+2&"x"': ("3x", "3x"), "=1+1=2": (True, True),
     # Conditions and errors.
     "=IF(Stock!B2>70,TRUE)": (True, False), "=IF(Stock!E2,1,Stock!B2)": (100, 60), '=IF("a",1,2)': ("#VALUE!", "#VALUE!"),
@@ -451,7 +452,17 @@ def test_references_name_their_cells(reference: str, expected: set[tuple[int, in
 
 
 @pytest.mark.parametrize(
-    "formula", ["=SUM(Stock!B2", "=", "=Stock!B2 Stock!B3", "=1+", "=(1", "=SUM(Stock!B2))", "=@Stock!B2:B3"]
+    "formula",
+    [
+        "=SUM(Stock!B2",
+        "=",
+        "=Stock!B2 Stock!B3",
+        "=SUM(Stock!B2:C2 Stock!C2:C3)",
+        "=1+",
+        "=(1",
+        "=SUM(Stock!B2))",
+        "=@Stock!B2:B3",
+    ],
 )
 def test_a_formula_that_cannot_be_read_is_not_computed(formula: str) -> None:
     formulas = WorkbookFormulas.read(stock_with("=1", 1))
@@ -487,6 +498,9 @@ def test_a_cell_is_named_by_the_nearest_heading_above() -> None:
     formulas = WorkbookFormulas.read(save_with_values(book, {}))
     assert describe_cell(formulas, Position("Use", 4, 1)).split() == ["column", "limits", "(Use!A4)"]
     assert describe_cell(formulas, Position("Use", 4, 3)) == "Use!C4"
+    for column, heading in ((2, "gross"), (3, "loss"), (4, "available")):
+        assert describe_cell(formulas, Position("Stock", 3, column)).split()[:2] == ["column", heading]
+    assert describe_cell(formulas, Position("Stock", 3, 5)) == "Stock!E3"
 
 
 @pytest.mark.parametrize("row", ['<row r="3"/>', '<row r="3"></row>'])

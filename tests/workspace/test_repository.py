@@ -225,10 +225,11 @@ def test_an_absent_object_is_an_error_of_one_line(folder, tmp_path):
 
 
 def test_git_gets_no_key_and_no_variable_that_names_a_command(folder, tmp_path, monkeypatch):
-    calls = []
+    calls, accesses = [], []
 
     def record(argv, access, limits, **options):
         calls.append(options["variables"])
+        accesses.append(access)
         return run_child(argv, access, limits, **options)
 
     monkeypatch.setattr(git_store, "run_child", record)
@@ -240,7 +241,10 @@ def test_git_gets_no_key_and_no_variable_that_names_a_command(folder, tmp_path, 
     (tmp_path / "new").mkdir()
     Versions(tmp_path / "new")
     assert len(calls) > 10
+    assert git_store._read_user_setting("oragent.none") == []
     assert all("PATH" in variables and "planted" not in variables.values() for variables in calls)
+    # Git runs also where the machine cannot confine it.
+    assert all(access.is_lenient for access in accesses)
 
 
 def put_program(path, text) -> None:

@@ -1,5 +1,6 @@
 """Every write is a version; what a person wrote is never lost; a kill leaves whole files and a whole store."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -293,6 +294,29 @@ def test_the_names_that_a_clone_ignores_stay_as_they_are(tmp_path, names):
     added = content.removeprefix(names).decode()
     assert added.startswith("\n") is (names == b"caf\xe9")
     assert "/.oragent/" in added.splitlines()
+
+
+@pytest.mark.parametrize("name", ["abc", "../../../../x", "../../../abc", "0123456789abc"])
+def test_a_clone_whose_name_is_damaged_gets_a_new_one(tmp_path, name):
+    with Versions(tmp_path) as store:
+        store.write_version({"a.txt": "1\n"}, "run", "one")
+    holder = tmp_path / ".git/oragent-clone"
+    first = holder.read_text()
+    holder.write_text(name)
+    with Versions(tmp_path, readonly=True) as store:
+        assert (store.tip, [version.is_foreign for version in store.list_versions()]) == ("", [])
+    assert holder.read_text() == name
+    with Versions(tmp_path) as store:
+        assert store.tip == ""
+    assert re.fullmatch(r"[0-9a-f]{12}\n", holder.read_text())
+    assert holder.read_text() != first
+    # A name that is whole stays.
+    second = holder.read_text()
+    with Versions(tmp_path) as store:
+        assert store.write_version({"a.txt": "2\n"}, "run", "two") == store.tip
+        foreign = {version.reason: version.is_foreign for version in store.list_versions()}
+    assert foreign == {"one": True, "as it was found": False, "two": False}
+    assert holder.read_text() == second
 
 
 def test_a_folder_that_its_repository_ignores_has_versions_of_its_own(tmp_path):
