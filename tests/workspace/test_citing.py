@@ -33,6 +33,8 @@ TRUE = (
     "[data/demand.csv, row West, 31, column September [t] = 1,200]",
     '[docs/rules.md:2 "at most 40 t"]',
     "[docs/rules.md:1]",
+    '[docs/last.md:2 "two"]',
+    "[data/demand.csv, row Nord, column September [t] = 28.000001]",
     "[record.json, rows.cap[Nord].slack = 2.5]",
     "[record.json, list.1 = 4]",
     "[shop.db, sheet items, row rope, column weight = 30]",
@@ -51,6 +53,12 @@ FALSE = (
     '[docs/rules.md:2 "at most 50 t"]',
     '[docs/rules.md:1 "at most 40 t"]',
     "[docs/rules.md:9]",
+    "[docs/rules.md:0]",
+    "[docs/last.md:3]",
+    "[data/demand.csv, row Nord, column September [t] = 28.001]",
+    "[record.json, list.2 = 4]",
+    "[record.json, list.x = 4]",
+    "[record.json, list.1.x = 4]",
     "[record.json, rows.cap[Nord].slack = 3]",
     "[record.json, rows.cap[West].slack = 2.5]",
     "[data/demand.csv, Nord, September]",
@@ -64,7 +72,7 @@ FALSE = (
 @pytest.fixture
 def folder(tmp_path):
     record = {"rows": {"cap[Nord]": {"slack": 2.5}}, "list": [3, 4]}
-    put(tmp_path, {"data/demand.csv": TABLE, "docs/rules.md": "# Rules\nShip at most 40 t.\n",
+    put(tmp_path, {"data/demand.csv": TABLE, "docs/rules.md": "# Rules\nShip at most 40 t.\n", "docs/last.md": "One\nTwo",
                    "record.json": json.dumps(record)})  # fmt: skip
     base = sqlite3.connect(tmp_path / "shop.db")
     base.execute("CREATE TABLE items (name TEXT, weight INTEGER)")

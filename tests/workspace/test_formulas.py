@@ -426,7 +426,9 @@ def test_names_of_a_sheet_come_before_names_of_the_workbook() -> None:
         ("Tab[[#All],[kg]]", {(1, 2), (2, 2), (3, 2), (4, 2)}), ("Tab[[#Data],[#Totals],[kg]]", {(2, 2), (3, 2), (4, 2)}),
         ("Tab[none]", None), ("None[kg]", None), ("Tab[#Odd]", None), ("A:A", {(1, 1), (9, 1)}), ("2:2", {(2, 1), (2, 3)}),
         ("Sheet!A1:B1", {(1, 1), (1, 2)}), ("'Sheet'!$B2", {(2, 2)}), ("XFE1", None), ("B1048577", None),
-        ("[1]Sheet!A1", set()), ("Missing!A1", None), ("Sheet:Last!B1", {(1, 2)}),
+        ("[1]Sheet!A1", set()), ("Missing!A1", None), ("Sheet:Last!B1", {(1, 2)}), ("Last:Sheet!B1", {(1, 2)}),
+        ("Tab[[kg]:[a]]", {(2, 1), (2, 2), (3, 1), (3, 2)}), ("Tab[[#Totals],[#Headers],[kg]]", {(1, 2), (2, 2), (3, 2), (4, 2)}),
+        ("B3:A2", {(2, 1), (2, 2), (3, 1), (3, 2)}),
     ],
 )  # fmt: skip
 def test_references_name_their_cells(reference: str, expected: set[tuple[int, int]] | None) -> None:
@@ -489,6 +491,17 @@ def test_names_that_need_each_other_end() -> None:
     with pytest.raises(WorkspaceError):
         content = save_with_values(book, {"Stock!D2": 90, "Stock!D3": 75, "Use!A2": 1})
         change_cells(content, "data/plan.xlsx", [read_change(CHANGE)])
+
+
+@pytest.mark.parametrize(("names", "is_known"), [(1, True), (8, True), (9, False)])
+def test_a_name_stands_for_other_names_up_to_a_depth(names: int, is_known: bool) -> None:
+    book = stock_book([])
+    for number in range(1, names):
+        book.defined_names[f"link{number}_"] = DefinedName(f"link{number}_", attr_text=f"link{number + 1}_")
+    book.defined_names[f"link{names}_"] = DefinedName(f"link{names}_", attr_text="Stock!$B$2")
+    formulas = WorkbookFormulas.read(save_with_values(book, {}))
+    found = formulas.find_inputs("=link1_*2", Position("Use", 2, 1))
+    assert found == ((Area("Stock", 2, 2, 2, 2),) if is_known else None)
 
 
 def test_a_cell_is_named_by_the_nearest_heading_above() -> None:
