@@ -168,7 +168,7 @@ class Versions:
         pattern = f"{REFERENCES}*/{self._reference.rpartition('/')[2]}"
         names = self._repository.text_of("for-each-ref", "--format=%(refname)", pattern).split()
         versions: dict[str, WorkspaceVersion] = {}
-        for name in sorted(names, key=lambda name: name != self._reference):
+        for name in names:
             for version in self._read_log(name):
                 versions.setdefault(version.id, version)
         own_ids = {version.id for version in self.list_own()}

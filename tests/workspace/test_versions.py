@@ -1,5 +1,6 @@
 """Every write is a version; what a person wrote is never lost; a kill leaves whole files and a whole store."""
 
+import hashlib
 import re
 from pathlib import Path
 
@@ -148,6 +149,10 @@ def test_a_folder_of_a_repository_has_versions_of_its_own_files(tmp_path):
     store = Versions(tmp_path / "model")
     store.save_snapshot("begin")
     assert set(store.repository.list_blobs(store.tip)) == {"plan.py"}
+    # The name is the same in every release, so that the versions of earlier ones are found.
+    scope = hashlib.sha256(b"model/").hexdigest()[:8]
+    reference = git(tmp_path, "for-each-ref", "--format=%(refname)", "refs/oragent").strip()
+    assert re.fullmatch(f"refs/oragent/[0-9a-f]{{12}}/{scope}", reference)
     store.write_version({"plan.py": "x = 2\r\n"}, "reviser", "two")
     assert store.save_snapshot("nothing changed") == ""
     undo_last(store)
@@ -344,6 +349,26 @@ def test_a_write_that_was_cut_off_is_finished_also_where_a_file_is_gone_already(
     assert not (tmp_path / "a.txt").exists()
     assert (tmp_path / "b.txt").read_text() == "3\n"
     assert not (tmp_path / ".oragent/writing").exists()
+
+
+def test_a_write_that_was_cut_off_before_its_version_counts_is_finished_and_an_old_one_changes_nothing(tmp_path):
+    with Versions(tmp_path) as store:
+        first = store.write_version({"deep/er/a.txt": "1\n"}, "run", "first")
+        second = store.write_version({"deep/er/a.txt": "2\n"}, "run", "second")
+    (reference,) = git(tmp_path, "for-each-ref", "--format=%(refname)", "refs/oragent").split()
+    assert re.fullmatch("refs/oragent/[0-9a-f]{12}/top", reference)
+    git(tmp_path, "update-ref", reference, first)
+    put(tmp_path, {"deep/er/a.txt": "1\n", ".oragent/writing": f"{second}\n"})
+    with Versions(tmp_path) as store:
+        assert store.tip == second
+    assert (tmp_path / "deep/er/a.txt").read_text() == "2\n"
+    for marker in (first, "0" * 40, "", "no\nid"):
+        put(tmp_path, {".oragent/writing": marker})
+        (tmp_path / "deep/er/a.txt").unlink(missing_ok=True)
+        with Versions(tmp_path) as store:
+            assert store.tip == second
+        assert not (tmp_path / "deep/er/a.txt").exists()
+        assert not (tmp_path / ".oragent/writing").exists()
 
 
 def test_a_path_that_is_too_long_with_its_folder_is_refused_in_one_line(tmp_path):
