@@ -6,9 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 KNAPSACKS, STABLE_SETS, COVERS = 30, 90, 200
-CONSTRAINTS = 10  # of the knapsacks
-EDGE_SHARE = 0.1  # of all pairs of nodes
-ROWS, DENSITY = 200, 0.1  # of the set covers
+# Constraints of the knapsacks.
+CONSTRAINTS = 10
+# Share of all pairs of nodes that are joined.
+EDGE_SHARE = 0.1
+# Rows of the set covers, and the share of columns that cover a row.
+ROWS, DENSITY = 200, 0.1
 
 
 @dataclass(frozen=True, eq=False)

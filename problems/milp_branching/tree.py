@@ -10,10 +10,11 @@ from instances import Instance
 from numpy.typing import NDArray
 from pyscipopt import SCIP_BRANCHDIR, SCIP_RESULT, Branchrule, Model, quicksum
 
-NODE_ITERATIONS = 8  # a node takes as long as that many simplex iterations besides its own
+# A node takes as long as that many simplex iterations besides its own.
+NODE_ITERATIONS = 8
 MAX_WORK = 200_000
-MAX_PROBES = 20  # variables probed at a node
-PROBE_ITERATIONS = 100  # simplex iterations of a probe, at most
+# Maximum number of variables that are probed at a node, and of simplex iterations of a probe.
+MAX_PROBES, PROBE_ITERATIONS = 20, 100
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,7 @@ def _as_scip(instance: Instance, seed: int) -> Any:
     return model
 
 
-class _Rule(Branchrule):  # type: ignore[misc]  # PySCIPOpt has no types
+class _Rule(Branchrule):
     """SCIP's hook at a node whose relaxation has fractional values."""
 
     def __init__(self, probe: Probe, score: Score) -> None:
