@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from oragent._base.errors import WorkspaceError
 from oragent.workspace import data_edits
 from oragent.workspace.cells import read_change
-from oragent.workspace.data_changes import DataFiles, EditPlan, PlannedEdit, audit_edits, list_data
+from oragent.workspace.data_changes import FIGURES, DataFiles, EditPlan, PlannedEdit, audit_edits, list_data
 from oragent.workspace.data_edits import cell_text, is_same_text, list_edits, list_json_cells, read_text_tables
 from oragent.workspace.model_results import CellEdit
 from oragent.workspace.model_tasks import compare_models
@@ -241,13 +241,29 @@ def test_thousands_and_decimals_are_the_same_numbers() -> None:
 
 def test_a_text_plan_is_read_line_by_line(tmp_path: Path) -> None:
     (tmp_path / "plan.txt").write_text("# edits\n\ndata/d.csv[north, rye, late, demand] = 9\n")
-    (tmp_path / "plan.json").write_text('{"data": [], "edits": {}}')
     plan = EditPlan.read(tmp_path / "plan.txt")
     assert [(edit.path, edit.row, edit.column, edit.value) for edit in plan.planned] == [
         ("data/d.csv", "north, rye, late", "demand", "9")
     ]
-    with pytest.raises(WorkspaceError):
-        EditPlan.read(tmp_path / "plan.json")
+
+
+@pytest.mark.parametrize(
+    ("text", "planned"),
+    [
+        ('{"edits": ["data/d.csv[rye, demand] = 9"]}', [("data/d.csv", "rye", "demand", "9", False)]),
+        ('{"data": [{"name": " water ", "value": 7}]}', [(FIGURES, "water", "", "7", True)]),
+        ('{"data": [{"path": "a.csv", "row": "x", "name": "y", "value": null, "column": "c"}], "edits": [3]}', [("a.csv", "x", "c", "", False)]),
+        ("{}", []), ('{"data": [], "edits": {}}', None), ('{"data": 5}', None), ("[]", None), ('"data"', None),
+    ],
+)  # fmt: skip
+def test_a_plan_in_json_is_an_object_with_lists(tmp_path: Path, text: str, planned: list[tuple] | None) -> None:
+    (tmp_path / "plan.json").write_text(text)
+    if planned is None:
+        with pytest.raises(WorkspaceError):
+            EditPlan.read(tmp_path / "plan.json")
+        return
+    plan = EditPlan.read(tmp_path / "plan.json")
+    assert [(edit.path, edit.row, edit.column, edit.value, edit.is_figure) for edit in plan.planned] == planned
 
 
 def test_cells_that_follow_by_name_only_are_matched_by_name() -> None:

@@ -426,7 +426,7 @@ def test_names_of_a_sheet_come_before_names_of_the_workbook() -> None:
         ("Tab[[#All],[kg]]", {(1, 2), (2, 2), (3, 2), (4, 2)}), ("Tab[[#Data],[#Totals],[kg]]", {(2, 2), (3, 2), (4, 2)}),
         ("Tab[none]", None), ("None[kg]", None), ("Tab[#Odd]", None), ("A:A", {(1, 1), (9, 1)}), ("2:2", {(2, 1), (2, 3)}),
         ("Sheet!A1:B1", {(1, 1), (1, 2)}), ("'Sheet'!$B2", {(2, 2)}), ("XFE1", None), ("B1048577", None),
-        ("[1]Sheet!A1", set()), ("Missing!A1", None), ("Sheet:Last!B1", {(1, 2)}), ("Last:Sheet!B1", {(1, 2)}),
+        ("[1]Sheet!A1", set()), ("Missing!A1", None), ("Sheet:Last!B1", {(1, 2)}), ("Last:Sheet!B1", {(1, 2)}), ("Sheet:None!B1", None), ("None:Last!B1", None),
         ("Tab[[kg]:[a]]", {(2, 1), (2, 2), (3, 1), (3, 2)}), ("Tab[[#Totals],[#Headers],[kg]]", {(1, 2), (2, 2), (3, 2), (4, 2)}),
         ("B3:A2", {(2, 1), (2, 2), (3, 1), (3, 2)}),
     ],

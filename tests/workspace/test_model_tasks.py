@@ -35,6 +35,8 @@ from oragent.workspace.sources import FolderState, OpenedModel
 from tests.workspace.release import put
 
 LIMITS = {"flour": ({"rye": 1.0, "wheat": 1.0}, 100.0), "oven": ({"rye": 1.0}, 40.0)}
+# As many as do not change the optimum, and not as many as there are variables.
+THREE_ROWS = {**LIMITS, "sold": ({"wheat": 1.0}, 90.0)}
 SETTINGS = WorkspaceSettings(time=30.0, gap=0.0, threads=1)
 
 
@@ -57,13 +59,13 @@ def state(folder: Path, model: IndexedModel, revision: str = ".", **files: str) 
 
 
 def test_a_model_file_is_solved_with_its_size_and_unit(tmp_path: Path) -> None:
-    result = run_model(state(tmp_path, make_model()))
+    result = run_model(state(tmp_path, make_model(THREE_ROWS)))
     assert (result.ok, result.status, result.sense, result.variables, result.rows) == (
         True,
         "optimal",
         "maximize",
         2,
-        2,
+        3,
     )
     assert result.objective.value == pytest.approx(optimum())
     assert (result.objective.unit, result.verdict, result.reason, result.warnings, result.stages) == (
@@ -362,8 +364,8 @@ def test_a_revision_keeps_a_solution_or_the_proof_that_there_is_none(
 
 
 def test_a_run_has_the_result_of_its_last_model(tmp_path: Path) -> None:
-    folder = state(tmp_path, make_model())
-    solved = SolvedModel(make_model(), solve(make_model()), framework="pulp 3")
+    folder, model = state(tmp_path, make_model()), make_model(THREE_ROWS)
+    solved = SolvedModel(model, solve(model), framework="pulp 3")
     run = ProgramRun(ProgramOutcome.ENDED, models=(solved,))
     result = describe_run_result(folder, run, ["a note"])
     assert (result.ok, result.status, result.sense, result.variables, result.rows) == (
@@ -371,7 +373,7 @@ def test_a_run_has_the_result_of_its_last_model(tmp_path: Path) -> None:
         "optimal",
         "maximize",
         2,
-        2,
+        3,
     )
     figure = result.objective
     assert (figure.value, figure.low, figure.high, figure.unit) == (*[pytest.approx(optimum())] * 3, "EUR")
