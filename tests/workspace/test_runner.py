@@ -94,6 +94,24 @@ def test_a_package_of_an_extra_that_is_missing_is_named_with_its_command(tmp_pat
     assert "[frameworks]" in ran.reason
 
 
+@pytest.mark.parametrize(
+    ("names", "named"),
+    [
+        (["no_such"], "no_such"),
+        (["no_such_2", "no_such"], "no_such"),
+        (["no_such", "other"], "no_such"),
+        (["json"], ""),
+        (["other"], ""),
+        ([], ""),
+    ],
+)
+def test_only_a_missing_package_of_an_extra_has_a_command(names, named, monkeypatch):
+    monkeypatch.setattr(runner_module, "EXTRAS", dict.fromkeys(("no_such", "no_such_2", "json"), "frameworks"))
+    errors = "".join(f"ModuleNotFoundError: No module named '{name}'\n" for name in names)
+    text = runner_module._describe_missing_package(errors)
+    assert (f"imports {named}," in text) if named else text == ""
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("solver", ["PULP_CBC_CMD", "GUROBI_CMD", "GUROBI", "HiGHS", "COPT", "GLPK_CMD"])
 def test_whatever_solver_a_program_names_highs_solves(tmp_path, runner, solver):

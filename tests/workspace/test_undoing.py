@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from oragent._base.errors import WorkspaceError
-from oragent.workspace.undoing import restore_files, undo_last
-from oragent.workspace.versions import PERSON, Versions
+from oragent.workspace.undoing import _standing_steps, list_verbs_in_force, restore_files, undo_last
+from oragent.workspace.versions import PERSON, Versions, WorkspaceVersion
 from tests.workspace.release import put
 
 KILLED = """
@@ -50,6 +50,48 @@ def test_undo_takes_back_the_verb_and_no_edit_before_or_after_it(tmp_path):
         with pytest.raises(WorkspaceError, match="nothing to undo"):
             undo_last(versions)
         assert text(tmp_path, "data/mine.csv") == "a\n1\n"
+
+
+def list_history(history):
+    """Return versions of which each has an author, a verb, and the place of the version that it reverts."""
+    return [
+        WorkspaceVersion(str(at), at, author, "", (), verb, "" if of is None else str(of))
+        for at, (author, verb, of) in enumerate(history)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("history", "steps"),
+    [
+        # One undo takes back all versions of a verb; versions without a verb are steps of their own.
+        ([("run", "a-1", None), ("run", "a-1", None), ("run", "b-1", None)], ["01", "2"]),
+        ([("run", "", None), ("run", "", None)], ["0", "1"]),
+        ([("run", "a-1", None), ("person", "", None), ("run", "a-1", None)], ["02"]),
+        ([("new", "", None), ("from", "", None), ("run", "", None)], ["2"]),
+        ([("run", "a-1", None), ("run", "a-1", None), ("run", "b-1", None), ("undo", "", 2)], ["01"]),
+        ([("run", "a-1", None), ("run", "a-1", None), ("run", "b-1", None), ("undo", "", 1)], ["2"]),
+        ([("run", "a-1", None), ("restore", "", 0)], ["0", "1"]),
+    ],
+)
+def test_steps_that_can_be_undone_have_the_versions_of_one_verb(history, steps):
+    assert ["".join(member.id for member in step) for step in _standing_steps(list_history(history))] == steps
+
+
+@pytest.mark.parametrize(
+    ("history", "in_force"),
+    [
+        ([("run", "a-1", None), ("run", "b-1", None)], {"a-1", "b-1"}),
+        ([("run", "a-1", None), ("run", "b-1", None), ("undo", "", 1)], {"a-1"}),
+        ([("run", "a-1", None), ("run", "b-1", None), ("undo", "", 0)], {"b-1"}),
+        ([("run", "a-1", None), ("run", "b-1", None), ("restore", "", 0)], {"a-1"}),
+        ([("run", "a-1", None), ("run", "b-1", None), ("restore", "", None)], {"a-1", "b-1"}),
+        ([("run", "a-1", None), ("run", "b-1", None), ("restore", "", 0), ("undo", "", 2)], {"a-1", "b-1"}),
+        ([("run", "a-1", None), ("run", "", None), ("undo", "", 1)], {"a-1"}),
+        ([("person", "", None)], set()),
+    ],
+)
+def test_verbs_in_force_are_those_that_no_version_took_back(history, in_force):
+    assert list_verbs_in_force(list_history(history)) == in_force
 
 
 @pytest.mark.slow

@@ -301,7 +301,7 @@ def test_the_names_that_a_clone_ignores_stay_as_they_are(tmp_path, names):
     assert "/.oragent/" in added.splitlines()
 
 
-@pytest.mark.parametrize("name", ["abc", "../../../../x", "../../../abc", "0123456789abc"])
+@pytest.mark.parametrize("name", ["../../../abc", "0123456789abc"])
 def test_a_clone_whose_name_is_damaged_gets_a_new_one(tmp_path, name):
     with Versions(tmp_path) as store:
         store.write_version({"a.txt": "1\n"}, "run", "one")
