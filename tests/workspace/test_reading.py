@@ -63,9 +63,13 @@ def test_folders_nested_too_deeply_and_too_many_files_are_refused(
     deep.mkdir(parents=True)
     with pytest.raises(WorkspaceError):
         reading.list_files(tmp_path / "deep")
+    assert reading.list_files(tmp_path.joinpath("deep", *["d"] * (40 - reading.MAX_DEPTH))) == {}
+    with pytest.raises(WorkspaceError):
+        reading.list_files(tmp_path.joinpath("deep", *["d"] * (39 - reading.MAX_DEPTH)))
     monkeypatch.setattr(reading, "MAX_FILES", 3)
     (tmp_path / "many").mkdir()
     for number in range(4):
+        assert len(reading.list_files(tmp_path / "many")) == number
         (tmp_path / "many" / str(number)).touch()
     with pytest.raises(WorkspaceError, match="more than 3 files"):
         reading.list_files(tmp_path / "many")
@@ -78,6 +82,12 @@ def test_a_text_is_read_in_its_encoding_and_a_new_one_written_so(encoding: str) 
     assert reading.decode_text(content, "notes.md") == text
     assert reading.encode_like(text, content) == content
     assert reading.decode_text(reading.encode_like("Öfen", content), "notes.md") == "Öfen"
+
+
+@pytest.mark.parametrize("mark", ["utf-16-le", "utf-16-be"])
+def test_the_byte_order_of_a_file_stays(mark: str) -> None:
+    new = reading.encode_like("Öfen", "\ufeffKühlung".encode(mark))
+    assert new == "\ufeffÖfen".encode(mark)
 
 
 def test_a_text_that_the_old_encoding_lacks_is_written_in_utf_8() -> None:
@@ -189,6 +199,13 @@ def test_a_file_of_exactly_the_limit_is_read(tmp_path: Path) -> None:
     assert read_bytes(tmp_path / "a", 5) == b"12345"
     with pytest.raises(WorkspaceError):
         read_bytes(tmp_path / "a", 4)
+    # A file whose size is not known before it is read.
+    sizeless = Path("/proc/version")
+    if sizeless.exists():
+        content = read_bytes(sizeless)
+        assert read_bytes(sizeless, len(content)) == content
+        with pytest.raises(WorkspaceError):
+            read_bytes(sizeless, len(content) - 1)
     assert (is_ignored(".x"), is_ignored("__pycache__"), is_ignored("~$b.xlsx"), is_ignored("b.xlsx")) == (
         True,
         True,
@@ -226,7 +243,22 @@ def test_rows_of_a_file_come_as_dictionaries(tmp_path: Path) -> None:
         (tmp_path / "c.csv").write_text(text)
         with pytest.raises(WorkspaceError):
             read_row_dicts(tmp_path / "c.csv")
+    # A CSV file has no sheets.
+    assert read_row_dicts(tmp_path / "a.csv", "Any")[0]["name"] == "rye"
     table = CsvTable(("a", "b, c"), (("x", '1"2'), ("line\nfeed", " y")))
     (tmp_path / "d.csv").write_text(write_table(table))
     with (tmp_path / "d.csv").open(newline="") as file:
         assert [tuple(row) for row in csv.reader(file)] == [table.header, *table.rows]
+
+
+def test_rows_of_a_named_sheet_come_as_dictionaries(tmp_path: Path) -> None:
+    book = pytest.importorskip("openpyxl").Workbook()
+    for title, price in (("One", 4), ("Two", 5)):
+        for row in (("name", "price"), ("rye", price)):
+            (book[title] if title in book.sheetnames else book.create_sheet(title)).append(row)
+    del book["Sheet"]
+    book.save(tmp_path / "a.xlsx")
+    for sheet, price in (("", "4"), ("One", "4"), ("Two", "5")):
+        assert read_row_dicts(tmp_path / "a.xlsx", sheet) == [{"name": "rye", "price": price}]
+    with pytest.raises(WorkspaceError):
+        read_row_dicts(tmp_path / "a.xlsx", "Three")

@@ -139,3 +139,11 @@ def test_pass_rates_have_exact_binomial_intervals() -> None:
     assert interval.high == pytest.approx(100 * (1 - 0.025 ** (1 / 20)))
     half = _pass_interval([100.0] * 10 + [0.0] * 10)
     assert half.low < 30 < 50 == half.mean < 70 < half.high
+
+
+@pytest.mark.parametrize(("limit", "rows"), [(100, 3), (16, 3), (15, 2), (12, 2), (11, 1), (8, 1)])
+def test_a_long_table_is_read_up_to_its_last_whole_line(limit: int, rows: int) -> None:
+    read = tables.read_table("a,b\n1,2\n3,4\n5,6\n", limit)
+    assert read.table is not None
+    assert len(read.table.rows) == rows
+    assert bool(read.notes) is (rows < 3)
