@@ -46,6 +46,31 @@ def test_documents_of_offices_are_texts_that_can_be_cited(tmp_path: Path) -> Non
     assert len(check_citations('[docs/rules.docx:2 "at most 50 t"]', list_files(tmp_path))) == 1
 
 
+def test_cells_of_a_table_in_word_are_separated_by_tabs_and_rows_by_lines() -> None:
+    cell = "<w:tc><w:p><w:r><w:t>{}</w:t></w:r></w:p></w:tc>"
+    row = f"<w:tr>{cell}{cell}</w:tr>"
+    body = f"<w:tbl>{row.format('Paris', '40')}{row.format('Lyon', '7')}</w:tbl>"
+    body += "<w:p><w:r><w:t>one</w:t><w:br/><w:t>two</w:t><w:tab/><w:t>three</w:t></w:r></w:p>"
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("word/document.xml", f"<w:document><w:body>{body}</w:body></w:document>")
+    lines = decode_text(out.getvalue(), "a.docx").rstrip("\n").split("\n")
+    assert [line.rstrip("\t") for line in lines] == ["Paris\t40", "Lyon\t7", "one", "two\tthree"]
+
+
+def test_a_mail_has_its_text_and_the_heads_that_it_has() -> None:
+    plain = b"Content-Type: text/plain; charset=utf-8\r\n"
+    assert decode_text(plain + b"\r\n40 t\r\n", "a.eml").strip() == "40 t"
+    both = (
+        b"To: a@example.org,\r\n b@example.org\r\nX-Other: 5\r\nContent-Type: multipart/alternative; boundary=B\r\n\r\n"
+        b"--B\r\nContent-Type: text/html\r\n\r\n<p>41 t</p>\r\n--B\r\n" + plain + b"\r\n40 t\r\n--B--\r\n"
+    )
+    assert decode_text(both, "a.eml").split() == ["To:", "a@example.org,", "b@example.org", "40", "t"]
+    assert decode_text(b"Subject: none\r\nContent-Type: image/png\r\n\r\nx", "a.eml").strip() == "Subject: none"
+    with pytest.raises(WorkspaceError):
+        decode_text(b"Content-Type: text/plain; charset=none\r\n\r\n40 t\r\n", "a.eml")
+
+
 @pytest.mark.parametrize(
     ("html", "lines"),
     [

@@ -7,6 +7,10 @@ import pytest
 
 from oragent.llm.model import ToolCall
 from oragent.modelling.capture.program import ProgramOutcome
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.model_records import Objective, Row, Variable
+from oragent.modelling.data.model_values import Relation, Sense
+from oragent.modelling.data.solution import Solution, SolveStatus
 from oragent.modelling.solving.model_solving import solve
 from oragent.workspace import tools
 from oragent.workspace.runner import ProgramRun, SolvedModel
@@ -280,3 +284,25 @@ def test_calls_are_counted_and_wrong_ones_are_answered(session: ToolSession) -> 
     assert not session.has_ended
     assert use(session, "list_files").startswith("no call")
     assert (session.calls, session.has_ended) == (4, True)
+
+
+def test_a_run_is_described_by_its_last_models_and_the_end_of_its_output() -> None:
+    limits = {f"most {at}": Row(f"most {at}", {"x": 1.0}, Relation.AT_MOST, float(at)) for at in (3, 4)}
+    milp = IndexedModel.from_records((Variable("x"),), tuple(limits.values()), Objective({"x": 2.0}), Sense.MAXIMIZE)
+    models = [SolvedModel(milp, Solution(SolveStatus.OPTIMAL, objective=float(at))) for at in range(4)]
+    run = ProgramRun(
+        ProgramOutcome.ENDED, 3, "a" * 3000 + "b", " \n", (*models[:3], SolvedModel(None, note="too large"))
+    )
+    lines = tools.describe_run(run).splitlines()
+    assert ["exit code 3" in line for line in lines[:2]] == [True, False]
+    assert [line.rpartition("objective ")[2] for line in lines[1:3]] == [f"{at}, 1 variables, 2 rows" for at in (1, 2)]
+    assert lines[3] == "model solved: too large"
+    assert lines[4:] == ["stdout:", "a" * 2999 + "b"]
+    cut = ProgramRun(ProgramOutcome.TIME, 1, "", "late\n", (models[3],), reason="why")
+    lines = tools.describe_run(cut).splitlines()
+    assert "time" in lines[0]
+    assert lines[0].endswith(": why")
+    assert not any("exit code" in line for line in lines)
+    assert lines[-2:] == ["stderr:", "late"]
+    failed = ProgramRun(ProgramOutcome.ERROR, 1, reason="why")
+    assert tools.describe_run(failed).endswith("exit code 1, why")
