@@ -135,6 +135,27 @@ def test_a_planned_edit_matches_other_notations_of_the_same_cell_and_number(plan
 
 
 @pytest.mark.parametrize(
+    ("planned", "made", "matches"),
+    [
+        # Tables are compared if both are named.
+        ({"table": "First"}, {"table": "first"}, True), ({"table": "First"}, {"table": "Second"}, False), ({"table": "First"}, {}, True), ({}, {"table": "Second"}, True),
+        # A file by the end of its path, in whole names.
+        ({"path": "t.csv"}, {"path": "data/t.csv"}, True), ({"path": "t.csv"}, {"path": "data/at.csv"}, False), ({"path": "data/t.csv"}, {"path": "t.csv"}, False),
+        # A row by some of its labels, in whole labels, on either side.
+        ({"row": "rye"}, {"row": "Rye, late"}, True), ({"row": "rye"}, {"row": "ryes, late"}, False), ({"row": "rye, late"}, {"row": "rye"}, True),
+        ({"row": "rye, late"}, {"row": "rye, l"}, False), ({"row": "late"}, {"row": "rye, late"}, False), ({"row": "oat"}, {"row": ""}, True),
+        # Any column of an added or removed row, and of a figure.
+        ({"column": ""}, {"before": None}, True), ({"column": ""}, {"after": None}, True), ({"column": ""}, {}, False), ({"column": "", "is_figure": True}, {}, True),
+        ({"column": "Price "}, {}, True), ({"column": "cost"}, {}, False), ({"value": ""}, {"after": "6"}, True), ({}, {"after": "6"}, False), ({"value": "5.0"}, {}, True),
+    ],
+)  # fmt: skip
+def test_a_planned_edit_matches_by_file_table_row_and_column(planned: dict, made: dict, matches: bool) -> None:
+    plan = PlannedEdit(**{"path": "data/t.csv", "row": "rye", "column": "price", "value": "5"} | planned)
+    default = {"path": "data/t.csv", "row": "rye", "column": "price", "before": "4", "after": "5"}
+    assert plan.matches(CellEdit(**default | made)) is matches
+
+
+@pytest.mark.parametrize(
     "text", ['{"a": {"b": 1, "c": "é"}}\n', '{\n "a": {\n  "b": 1,\n  "c": "é"\n }\n}', '{\n"a": {\n"b": 1\n}\n}']
 )
 def test_a_json_file_keeps_its_lines(text: str) -> None:
