@@ -15,7 +15,7 @@ import pytest
 
 from oragent._base.errors import WorkspaceError
 from oragent.workspace.cells import change_cells, read_change
-from oragent.workspace.formula_values import FormulaValues, UnsupportedFormula
+from oragent.workspace.formula_values import MAX_DEPTH, FormulaValues, UnsupportedFormula
 from oragent.workspace.formulas import Area, Position, WorkbookFormulas
 from oragent.workspace.workbook_edits import describe_cell, refuse_linked, replace_workbook_cells
 
@@ -248,6 +248,17 @@ VALUES: dict[str, tuple[object, object]] = {
     "=SUMPRODUCT(1*Stock!B2:B3)+SUM(Stock!B2:B3)": (360, 280),
     "=SUBTOTAL(1,Stock!B2:B3)": (90, 70), "=SUBTOTAL(102,Stock!A2:B3)": (2, 2), "=SUBTOTAL(3,Stock!A2:B3)": (4, 4), "=SUBTOTAL(5,Stock!B2:B3)": (80, 60),
     "=SUBTOTAL(6,Stock!B2:B3)": (8000, 4800), "=SUBTOTAL(7,Stock!B2:B3)": ("refused", "refused"), "=IF()": ("refused", "refused"),
+    # Bounds, errors and texts as arguments, ranges in place of values, and values in place of ranges.
+    '=999999999999999&""': ("999999999999999", "999999999999999"), '=1000000000000000&""': ("refused", "refused"), "=ROUND(Stock!B2+5,-1)": (110, 70),
+    "=COUNTIF(Stock!B2:B3,Stock!E2)": ("refused", "refused"), "=COUNTIF(Stock!B2:B3,1/0)": ("refused", "refused"), "=IF(1,2,3,4)": ("refused", "refused"),
+    "=NOT(1/0)": ("#DIV/0!", "#DIV/0!"), '=NOT("x")': ("#VALUE!", "#VALUE!"), "=ABS(-TRUE)": (1, 1), "=MOD(5.5,2)": (1.5, 1.5), "=AVERAGE(1/0)": ("#DIV/0!", "#DIV/0!"),
+    "=INDEX(Stock!B2:B3,1.9)": (100, 60), "=INDEX(Stock!B2:B3,-1)": ("refused", "refused"), "=IFERROR(Stock!B2:B3,1)": ("refused", "refused"),
+    "=AND(Stock!A2:B3)": (True, True), "=OR(Stock!E2:E3)": ("#VALUE!", "#VALUE!"), "=PRODUCT(Stock!A2:A3)": (0, 0), "=MIN(TRUE,Stock!B2)": (1, 1),
+    '=COUNTIFS(Stock!A2:A3,"rye",Stock!B2:B3)': ("refused", "refused"), '=SUMIFS(Stock!B2:B3,Stock!A2:C2,"rye")': ("refused", "refused"),
+    '=SUMIFS(5,Stock!A2:A3,"rye")': ("refused", "refused"), '=SUMIF(Stock!A2:A3,"rye",Stock!B2:B2)': ("refused", "refused"), '=SUMIF(Stock!B2:B3,"100")': (100, 0),
+    '=VLOOKUP("rye",Stock!A2:D3,2)': ("refused", "refused"), '=VLOOKUP("rye",7,1,0)': ("refused", "refused"), '=HLOOKUP("gross",7,1,0)': ("refused", "refused"),
+    "=VLOOKUP(1/0,Stock!A2:D3,2,0)": ("#DIV/0!", "#DIV/0!"), "=MATCH(TRUE,Stock!B2:B3,0)": ("#N/A", "#N/A"), '=SUBTOTAL("x",Stock!B2:B3)': ("refused", "refused"),
+    "=SUMPRODUCT(Stock!B2:B3,Stock!C2:C3,Stock!C2:C3)": (12000, 8000), "=1=1=1": (False, False), '=IF("",1,2)': ("#VALUE!", "#VALUE!"),
     "=Stock!E2": (0, 0), "=Stock!Z99": (0, 0), "=Stock!B2:B2": (100, 60), "=1+0.2-1.2": (0, 0), "=0.1+0.2-0.3": ("refused", "refused"), "=0.1*3-0.3+1": ("refused", "refused"),
 }  # fmt: skip
 
@@ -475,8 +486,10 @@ def test_a_formula_that_cannot_be_read_is_not_computed(formula: str) -> None:
 def test_a_long_or_deep_formula_is_not_computed() -> None:
     formulas = WorkbookFormulas.read(stock_with("=1", 1))
     cell = Position("Use", 2, 1)
-    deep = f"={'(' * 40}1{')' * 40}"
+    deep = f"={'(' * MAX_DEPTH}1{')' * MAX_DEPTH}"
     assert FormulaValues(formulas, {}).compute(deep, cell) == 1
+    with pytest.raises(UnsupportedFormula):
+        FormulaValues(formulas, {}).compute(f"=({deep[1:]})", cell)
     assert FormulaValues(formulas, {}).compute(f"={'-' * 3001}1", cell) == -1
     with pytest.raises(UnsupportedFormula):
         FormulaValues(formulas, {}).compute(f"={'(' * 200}1{')' * 200}", cell)

@@ -17,6 +17,7 @@ from oragent.modelling.data.model_records import Objective, Row, Variable
 from oragent.modelling.data.model_values import Relation, Sense
 from oragent.modelling.data.solution import Solution, SolveStatus
 from oragent.modelling.files.model_files import write
+from oragent.modelling.operations.outcomes import SolveLimits
 from oragent.modelling.solving.model_solving import solve
 from oragent.workspace import model_tasks
 from oragent.workspace.cells import read_change
@@ -77,6 +78,9 @@ def test_a_model_file_is_solved_with_its_size_and_unit(tmp_path: Path) -> None:
     )
     assert (result.revision.name, result.revision.program, result.revision.framework) == (".", "model.json", "")
     assert result.limits.seconds == 30.0
+    settings = WorkspaceSettings(time=7.0, gap=0.1, solver="scip", confirm="highs", threads=2, seed=3, memory=300)
+    limits = FolderState(".", "", tmp_path, settings, "model.json").solve_limits
+    assert limits == SolveLimits(seconds=7.0, gap=0.1, solver="scip", confirm="highs", threads=2, seed=3)
 
 
 @pytest.mark.parametrize(
