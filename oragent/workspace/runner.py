@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
+from itertools import count
 from pathlib import Path
 
 from oragent._base.distribution import extra_install_command
@@ -253,15 +254,14 @@ def copied_folder(folder: Path, files: Mapping[str, str | bytes]) -> Iterator[Pa
 
 def _remove_folder(folder: Path) -> None:
     """Remove a folder with any depth of nesting. Inner folders are moved up before they are emptied."""
-    waiting, moved = [folder], 0
+    waiting, numbers = [folder], count()
     while waiting:
         outer = waiting.pop()
         with suppress(OSError):
             outer.chmod(0o700)
             for entry in list(os.scandir(outer)):
                 if entry.is_dir(follow_symlinks=False):
-                    moved += 1
-                    os.rename(entry.path, inner := folder / f".{moved}")
+                    os.rename(entry.path, inner := folder / f".{next(numbers)}")
                     waiting.append(inner)
                 else:
                     os.unlink(entry.path)

@@ -225,6 +225,14 @@ def test_a_difference_is_described_by_its_size_its_largest_changes_and_its_effec
     assert [part for part in absent if part in text] == []
 
 
+def test_long_names_of_a_difference_are_shortened_to_sixty_characters() -> None:
+    long = ("x" * 99, 1.0, 2.0), ("y" * 60, None, None), ("z" * 61, None, None)
+    text = describe_entry(DiffEntry(of="rows", name="w" * 99, change="changed", members=3, largest=long))
+    words = [word.strip(";:") for word in text.split() if word[0] in "wxyz"]
+    assert [len(word) for word in words] == [60] * 4
+    assert words[2] == "y" * 60
+
+
 def test_a_plan_is_json(tmp_path: Path) -> None:
     """Plans come from replies: entries of other kinds are left out."""
     made, _ = check(tmp_path, FIGURES, json.loads('{"rows": [null, 5], "data": [7]}'))
