@@ -142,6 +142,20 @@ def test_citations_of_a_list_are_read_by_their_fields(entry: object, citation: o
         assert read_citation_list([{"path": 5, "ü": "ß"}])[0] == UnclearCitation('{"path": 5, "ü": "ß"}')
 
 
+@pytest.mark.parametrize(
+    ("citation", "read"),
+    [
+        (CitedLine("docs/a.md", 3), None), (CitedLine("docs/a.md", 3, "at most 40 t"), None), (CitedLine("docs/a.md", 3, "q" * 120), None),
+        # A quote is on one line, has no brackets and double quotes, and at most 120 characters.
+        (CitedLine("docs/a.md", 3, "q" * 121), CitedLine("docs/a.md", 3, "q" * 120)), (CitedLine("docs/a.md", 3, 'a "b"\n [c]'), CitedLine("docs/a.md", 3, "a 'b' (c)")),
+        (CitedCell("data/a.csv", "Nord", "price (EUR)", "4"), None), (CitedCell("data/a.xlsx", "Nord", "price", "4", "Two"), None),
+        (CitedKey("a.json", ("rows", "cap[1]", "slack"), "2.5"), None), (CitedKey("a.json", ("v1.2", "x"), "2"), None),
+    ],
+)  # fmt: skip
+def test_a_citation_that_is_written_is_read_again(citation: object, read: object) -> None:
+    assert find_citations(f"It is so {citation}.") == (read or citation,)
+
+
 def test_a_list_of_citations_is_limited() -> None:
     entry = {"path": "a.md", "line": 3}
     assert len(read_citation_list([entry] * MAX_CITATIONS)) == MAX_CITATIONS
