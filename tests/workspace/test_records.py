@@ -1,0 +1,95 @@
+"""Records of runs hold for the present files only, and say what conflicts."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from oragent._base.errors import WorkspaceError
+from oragent.modelling.capture.program import ProgramOutcome
+from oragent.modelling.data.indexed import IndexedModel
+from oragent.modelling.data.model_records import Objective, Row, Variable
+from oragent.modelling.data.model_values import Relation, Sense
+from oragent.modelling.data.solution import Solution, SolveStatus
+from oragent.modelling.solving.model_solving import solve
+from oragent.workspace import records
+from oragent.workspace.reading import list_files
+from oragent.workspace.records import RECORD, describe_conflict, make_record, read_record, write_record
+from oragent.workspace.runner import ProgramRun, SolvedModel
+from tests.workspace.release import put
+
+
+def make_model(least: float) -> IndexedModel:
+    """Rye is at most 3; the sum of all but free is at least this; no other row holds free."""
+    rows = (
+        Row("need", {"wheat": 1.0, "oat": 1.0, "rye": 1.0}, Relation.AT_LEAST, least),
+        Row("most_rye", {"rye": 1.0}, Relation.AT_MOST, 3.0),
+        Row("rest", {"wheat": 1.0, "oat": 1.0}, Relation.AT_MOST, 4.0),
+    )
+    names = (Variable("free", 0.0, 1.0), Variable("oat"), Variable("rye", unit="t"), Variable("wheat"))
+    cost = Objective({"wheat": 3.0, "oat": 2.0, "rye": 1.0}, unit="EUR")
+    return IndexedModel.from_records(names, rows, cost, Sense.MINIMIZE)
+
+
+def run_of(model: IndexedModel) -> ProgramRun:
+    return ProgramRun(ProgramOutcome.ENDED, models=(SolvedModel(model, solve(model)),), opened=("data/a.csv",))
+
+
+def test_a_record_has_figures_and_decisions_in_the_order_of_short_rows() -> None:
+    record = make_record(run_of(make_model(5.0)))
+    assert (record["status"], record["objective"], record["bound"], record["unit"]) == ("optimal", 7.0, 7.0, "EUR")
+    assert (record["gap"], record["conflict"]) == (0.0, [])
+    assert list(record["variables"]) == ["rye", "wheat", "oat", "free"]
+    values = {name: column["value"] for name, column in record["variables"].items()}
+    assert {name: values[name] for name in ("rye", "wheat", "oat")} == {"rye": 3.0, "wheat": 0.0, "oat": 2.0}
+    assert {name: column["unit"] for name, column in record["variables"].items()} == {
+        "rye": "t", "wheat": "", "oat": "", "free": "",
+    }  # fmt: skip
+    infeasible = make_record(run_of(make_model(9.0)))
+    assert (infeasible["status"], infeasible["objective"], bool(infeasible["conflict"])) == ("infeasible", None, True)
+    unsolved = (SolvedModel(None, note="too large"), SolvedModel(make_model(5.0)))
+    for models in ((), unsolved[:1], unsolved[1:]):
+        assert make_record(ProgramRun(ProgramOutcome.ENDED, models=models)) == {}
+    unknown = SolvedModel(make_model(9.0), Solution(SolveStatus.UNKNOWN))
+    assert make_record(ProgramRun(ProgramOutcome.ENDED, models=(unknown,)))["conflict"] == []
+
+
+def test_a_record_counts_while_its_files_are_the_same(tmp_path: Path) -> None:
+    put(tmp_path, {"data/a.csv": "x\n", "data/b.csv": "y\n", "docs/a.md": "text\n"})
+    assert read_record(tmp_path, list_files(tmp_path)) == {}
+    for _ in range(2):
+        write_record(tmp_path, run_of(make_model(5.0)), list_files(tmp_path, hidden=False))
+    assert read_record(tmp_path, list_files(tmp_path, hidden=False))["objective"] == 7.0
+    # Documents and files that the program did not open may change.
+    put(tmp_path, {"data/b.csv": "z\n", "docs/b.md": "more\n", "answers/ask-1.md": "x", "requests/a.md": "x"})
+    assert read_record(tmp_path, list_files(tmp_path, hidden=False))["objective"] == 7.0
+    put(tmp_path, {"data/a.csv": "z\n"})
+    assert read_record(tmp_path, list_files(tmp_path, hidden=False)) == {}
+    for damaged in ({}, {"inputs": None}, {"inputs": 5}, {"inputs": {}}):
+        put(tmp_path, {RECORD: json.dumps(damaged)})
+        assert read_record(tmp_path, list_files(tmp_path, hidden=False)) == {}
+    (tmp_path / RECORD).unlink()
+    (tmp_path / ".oragent").rmdir()
+    (tmp_path / ".oragent").write_text("no folder")
+    with pytest.raises(WorkspaceError):
+        write_record(tmp_path, run_of(make_model(5.0)), {})
+
+
+def test_a_conflict_names_its_rows_and_a_change_that_would_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At most 7 can be had, and 9 are wanted: a change of 2 in all, and each row alone can be the one."""
+    model = make_model(9.0)
+    lines = list(describe_conflict(model))
+    (least, *_), text = lines, "\n".join(lines)
+    assert "2 in all" in least
+    assert all(f"'{name}'" in text for name in ("need", "most_rye", "rest"))
+    assert "'need' would have to be 7" in text
+    assert "'most_rye' would have to be 5" in text
+    assert "'rest' would have to be 6" in text
+    assert "These 3" in text
+    for most in (1, 2):
+        monkeypatch.setattr(records, "MAX_PARTS", most)
+        short = list(describe_conflict(model))
+        more = [int(line.split()[2]) for line in short if line.startswith("- and ")]
+        assert len(short) - len(more) + sum(more) == len(lines)
+        assert short[:most] == lines[:most]
+        assert max(len(short) - len(more), most) <= 2 * most
