@@ -329,6 +329,26 @@ def test_an_array_formula_is_refused_also_in_the_cells_that_it_fills() -> None:
     change_cells(content, "data/plan.xlsx", [read_change("data/plan.xlsx#Stock[rye, loss] = 4")])
 
 
+@pytest.mark.parametrize(
+    ("reference", "cells"),
+    [
+        ("A2:A2", {"A2"}), ("A2:A3", {"A2", "A3"}), ("A2:B3", {"A2", "B2", "A3", "B3"}),
+        # Cells behind the last one of the sheet are empty.
+        ("A2:A9", {"A2", "A3", "A4"}), ("A2:F2", {"A2", "B2", "C2"}), ("A2:XFD1048576", {f"{column}{row}" for column in "ABC" for row in (2, 3, 4)}),
+    ],
+)  # fmt: skip
+def test_an_array_formula_is_at_each_cell_that_it_fills(reference: str, cells: set[str]) -> None:
+    book = openpyxl.Workbook()
+    for _ in range(4):
+        book.active.append((1, 2, 3))
+    book.active["A2"] = ArrayFormula(reference, "=D1*2")
+    out = io.BytesIO()
+    book.save(out)
+    texts = WorkbookFormulas.read(out.getvalue()).texts
+    assert {str(cell).rpartition("!")[2] for cell in texts} == cells
+    assert set(texts.values()) == {"{=D1*2"}
+
+
 def test_formulas_stay_and_a_text_that_begins_with_an_equals_sign_is_none() -> None:
     book = stock_book(["=Stock!B2*2"])
     book["Use"]["B2"] = "=not a formula"
