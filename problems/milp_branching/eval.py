@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from tree import Node, Outcome, search
 
 from oragent.domains.streams import cell
+from oragent.harness.drawing import MARGIN, SIDE, wrap_shapes
 
-KINDS = (KNAPSACKS, STABLE_SETS, COVERS)
-SIZES = {"train": KINDS, "val": KINDS, "test": KINDS, "fresh": KINDS}
+SIZES = {"train": (30, 90, 200), "val": (30, 90, 200), "test": (30, 90, 200), "fresh": (30, 90, 200)}
 COUNTS = {"train": 2, "val": 6, "test": 12, "fresh": 12}
 # Mean work of SCIP's own rule on 20 other instances of each kind, so that the three count alike.
 USUAL_WORK = {KNAPSACKS: 10_000, STABLE_SETS: 20_000, COVERS: 3_000}
@@ -40,6 +40,7 @@ def evaluate(arguments: Arguments, score: Guest) -> Result:
         seed = int(np.random.SeedSequence([*_key(arguments, size), index]).generate_state(1)[0] % 2**31)
         outcomes.append(search(instance, seed, adviser.probe, adviser.score))
         values[size].append(outcomes[-1].work / USUAL_WORK[size])
+        score.show(instance, outcomes[-1], values[size][-1])
     metrics, mean = figures("work", values)
     metrics |= fresh(arguments)
     metrics["nodes"] = round(float(np.exp(np.mean([np.log(outcome.nodes) for outcome in outcomes]))), 1)
@@ -85,10 +86,22 @@ class Adviser:
         return scores
 
 
+def draw(_: Instance, outcome: Outcome) -> str:
+    """Draw the search as SVG: a stroke for each node at which the candidate was asked, as long as the node is deep."""
+    width, deepest = SIDE / max(len(outcome.depths), 1), max(outcome.depths, default=0)
+    step = SIDE / 2 / (deepest + 1)
+    path = "".join(
+        f"M{MARGIN + (at + 0.5) * width:.2f} {MARGIN}v{(depth + 1) * step:.1f}"
+        for at, depth in enumerate(outcome.depths)
+    )
+    shape = f'<path d="{path}" stroke="#222" stroke-width="{0.8 * width:.2f}"/>'
+    return wrap_shapes(SIDE + 2 * MARGIN, SIDE / 2 + 2 * MARGIN, [shape])
+
+
 def _arguments(node: Node) -> tuple[object, ...]:
     arrays = (node.fraction, node.gain_down, node.gain_up, node.seen, node.cost, node.rows)
     return (*arrays, node.depth, node.gap)
 
 
 if __name__ == "__main__":
-    run(evaluate, function="score", functions=("probe",), sizes=SIZES, race=True)
+    run(evaluate, function="score", functions=("probe",), sizes=SIZES, race=True, draw=draw)

@@ -46,6 +46,8 @@ class Outcome:
     # Simplex iterations of nodes, and of probes.
     iterations: int
     probe_iterations: int
+    # Depth of each node at which the candidate was asked, in their order.
+    depths: tuple[int, ...]
 
     @property
     def work(self) -> float:
@@ -80,7 +82,8 @@ def search(instance: Instance, seed: int, probe: Probe, score: Score) -> Outcome
     solved = model.getStatus() == "optimal"
     objective = model.getObjVal() if model.getNSols() else float("inf")
     probes = model.getNStrongbranchLPIterations()
-    return Outcome(objective, solved, model.getNTotalNodes(), model.getNLPIterations(), probes)
+    depths = tuple(rule.depths)
+    return Outcome(objective, solved, model.getNTotalNodes(), model.getNLPIterations(), probes, depths)
 
 
 def _as_scip(instance: Instance, seed: int) -> Any:
@@ -109,6 +112,7 @@ class _Rule(Branchrule):
         self._probe, self._score = probe, score
         self._probes: dict[int, int] = defaultdict(int)
         self._unit = 0.0
+        self.depths: list[int] = []
         # The first exception of the candidate. SCIP would only print it.
         self.problem: BaseException | None = None
 
@@ -129,6 +133,7 @@ class _Rule(Branchrule):
         variables, values, *_ = model.getLPBranchCands()
         self._unit = self._unit or max(abs(model.getLPObjVal()), 1e-9)
         node = self._describe(variables, values)
+        self.depths.append(node.depth)
         wanted = self._probe(node)
         order = np.argsort(-wanted, kind="stable")[:MAX_PROBES]
         chosen = order[wanted[order] > 0].tolist()

@@ -35,6 +35,9 @@ def evaluated(problem: str, folder: Path, *options: str) -> tuple[Result, list[s
     few = ["--instances=1"]
     if problem == "cvrp_solver":
         pytest.importorskip("pyvrp")
+    if problem == "milp_branching":
+        pytest.importorskip("pyscipopt")
+        few.append("--problem_size=30")
     if problem in NEURAL:  # their networks solve all instances of a size at once, so the copy has one
         evaluator, few = one_instance(evaluator.parent, folder), ["--device=cpu"]
     command = [sys.executable, evaluator, f"--root_dir={folder}", "--mode=train", prefix]
@@ -138,6 +141,27 @@ def first_steered_instance() -> Any:
     return import_module("tests.test_cvrp_solver").instances.draw(rng, 100)
 
 
+def has_depths(picture: str, result: Result, instance: Any) -> bool:
+    """The seed branches on the largest product of gains, and probes nothing."""
+    branching = import_module("tests.test_branching")
+    seed = np.random.SeedSequence([*b"milp_branching train", 30, 0, 0]).generate_state(1)[0] % 2**31
+    outcome = branching.tree.search(
+        instance,
+        int(seed),
+        lambda node: np.zeros(len(node.fraction)),
+        lambda node: np.maximum(node.gain_down, 1e-6) * np.maximum(node.gain_up, 1e-6),
+    )
+    assert outcome.nodes == result.metrics["nodes"]
+    strokes = np.array([float(length) for length in re.findall(r"v([\d.]+)", picture)])
+    return strokes == pytest.approx(strokes.min() * (1 + np.array(outcome.depths)), abs=0.1 * max(outcome.depths))
+
+
+def first_branching_instance() -> Any:
+    """The first instance of mode train of the problem inside SCIP."""
+    rng = np.random.default_rng([*b"milp_branching train", 30, 0]).spawn(1)[0]
+    return import_module("tests.test_branching").instances.draw(rng, 30)
+
+
 NEURAL = ("tsp_pomo", "tsp_lehd", "cvrp_pomo", "cvrp_lehd")
 Check = Callable[[str, Result, Any], bool]
 DRAWN: dict[str, tuple[Check, Callable[[], Any]]] = {
@@ -146,6 +170,7 @@ DRAWN: dict[str, tuple[Check, Callable[[], Any]]] = {
     "tsp_gls": (has_tour, lambda: tsp.stream(tsp.GLS_STREAM, "train", 200)[0]),
     "cvrp_aco": (has_routes, lambda: cvrp.stream("train", 50)[0]),
     "cvrp_solver": (has_scaled_routes, first_steered_instance),
+    "milp_branching": (has_depths, first_branching_instance),
     "op_aco": (has_path, lambda: op.stream("train", 50)[0]),
     "bpp_online": (has_bins, lambda: bpp.weibull_stream("train", 5000)[0]),
     "bpp_online_informed": (has_bins, lambda: bpp.weibull_stream("train", 5000)[0]),

@@ -277,6 +277,10 @@ def test_a_row_with_two_limits_is_two_rows_and_one_without_is_none() -> None:
     for place, factor in ((1, 8.0), (2, 9.0), (0, 1.0), (5, 1.0), (-1, 7.0), (6, 7.0)):
         made.links.add("rhs", place, 1, 0, factor)
         made.links.add("entry", place, 1, 1, factor)
+    # One limit of a row: of two, of one, of none, and of rows that do not exist.
+    for place, factor in ((4, 2.0), (0, 1e3), (2, 1e4), (-1, 1e5), (6, 1e5)):
+        made.links.add("row_low", place, 1, 0, factor)
+        made.links.add("row_high", place, 1, 0, -factor)
     # Links of columns stay where they are.
     for place in range(6):
         made.links.add("cost", place, 1, 0, 1.0)
@@ -308,9 +312,9 @@ def test_a_row_with_two_limits_is_two_rows_and_one_without_is_none() -> None:
     cells = model.cells.copy()
     cells[-2:] = [12.0, 13.0]
     changed = replace(model, cells=cells)
-    # Only the rows with one limit follow the data.
-    assert changed.rhs_values.tolist() == [15.0, 7.0, 20.0, 9.0, 4.0, 30.0, 16.0]
-    assert changed.matrix.to_dense()[[0, 1, 6, 2], [0, 1, 5, 1]].tolist() == [11.0, 1.0, 11.0, 1.0]
+    # Both rows of a row with two limits follow a figure of the row, and one of them that of its limit.
+    assert changed.rhs_values.tolist() == [15.0, 87.0, 100.0, 9.0, 24.0, 10.0, 16.0]
+    assert changed.matrix.to_dense()[[0, 1, 6, 2], [0, 1, 5, 1]].tolist() == [11.0, 81.0, 11.0, 81.0]
     assert (changed.to_arrays().cost - model.to_arrays().cost).tolist() == [10.0] * 6 + [0.0] * 2
 
 

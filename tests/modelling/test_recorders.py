@@ -1218,7 +1218,14 @@ def test_unclear_errors_of_pulp_say_what_to_write_and_products_are_solved(fresh_
     assert (x.varValue, y.varValue) == (pytest.approx(1.5, abs=1e-4), pytest.approx(0.5, abs=1e-4))
     assert (claimed(recorder)["status"], claimed(recorder)["objective"]) == ("Optimal", pytest.approx(5.5, abs=1e-4))
     assert pulp.LpStatus[problem.status] == "Optimal"
-    # Without a term in the objective, PuLP adds a variable of its own.
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_variable_that_pulp_adds_to_an_empty_objective_is_left_out(fresh_pulp: Any, recorder: Recorder) -> None:
+    pytest.importorskip("pyscipopt")
+    pulp = fresh_pulp
+    from_pulp.install(pulp, recorder)
+    x, y = pulp.LpVariable("x", 0, 3), pulp.LpVariable("y", 0, 3)
     problem = pulp.LpProblem("feasible")
     problem += x * y >= 2
     problem.solve()
