@@ -200,9 +200,9 @@ class _Reader:
         if token.value.startswith("@") or "!@" in token.value:
             raise UnsupportedFormula("implicit intersections are not computed")
         formulas = self.values.formulas
-        areas, name = formulas.find_areas(token.value, self.cell), formulas.find_name(token.value, self.cell.sheet)
-        if areas == () and name is not None:
-            return _Reader(self.values, f"={name}", self.cell, self.depth + 1).read_formula()
+        areas, name = formulas.find_areas(token.value, self.cell), formulas.find_name(token.value, self.cell)
+        if areas is not None and name is not None:
+            return _Reader(self.values, name.text, name.cell, self.depth + 1).read_formula()
         if areas is None or len(areas) != 1:
             raise UnsupportedFormula(f"the reference {token.value[:40]} is not computed")
         return self.values.read_area(areas[0])
@@ -540,13 +540,14 @@ def _index(cells: Value, row: Value, column: Value = None) -> Value:
     if any(place is None for place in places):
         return NO_VALUE
     down, across = (int(place or 0) for place in places)
-    if column is None and len(grid) == 1:
+    rows, columns = len(grid), len(grid[0])
+    if column is None and rows == 1:
         down, across = 1, down
-    elif column is None and len(grid[0]) == 1:
+    elif column is None and columns == 1:
         across = 1
     if min(down, across) < 1:
         raise UnsupportedFormula("a whole row or column of INDEX is not computed")
-    return ((grid[down - 1][across - 1],),) if down <= len(grid) and across <= len(grid[0]) else NO_REFERENCE
+    return ((grid[down - 1][across - 1],),) if down <= rows and across <= columns else NO_REFERENCE
 
 
 def _average(numbers: list[float]) -> Scalar:

@@ -262,16 +262,20 @@ class WorkbookFormulas:
         if structured or table:
             area = table.find_area(_list_items(structured["inner"] if structured else ""), cell.row) if table else None
             return (area,) if area else None
-        defined = self.find_name(name, sheet)
+        defined = self.find_name(name, Position(sheet, cell.row, cell.column))
         self._count(NAME_COST)
         if defined is None or depth >= MAX_NESTED_NAMES:
             return None
-        return self.find_inputs(f"={defined}", Position(sheet, cell.row, cell.column), depth + 1)
+        return self.find_inputs(defined.text, defined.cell, depth + 1)
 
-    def find_name(self, name: str, sheet: str) -> str | None:
-        """Return the text of a defined name as a formula in a sheet uses it; None if it does not exist."""
-        keys = [(sheet, name.casefold()), ("", name.casefold())]
-        return next((self.grid.names[key] for key in keys if key in self.grid.names), None)
+    def find_name(self, reference: str, cell: Position) -> CellFormula | None:
+        """Return the formula of a defined name, with or without a sheet, as a cell uses it; None if there is none."""
+        title, _, name = reference.rpartition("!")
+        folded = title.strip("'").replace("''", "'").casefold()
+        sheet = next((sheet for sheet in self.grid.sheets if sheet.casefold() == folded), "") if title else cell.sheet
+        keys = [(sheet, name.casefold()), ("", name.casefold())] if sheet else []
+        text = next((self.grid.names[key] for key in keys if key in self.grid.names), None)
+        return None if text is None else CellFormula(Position(sheet, cell.row, cell.column), f"={text}")
 
     def find_dependents(self, changed: Collection[Position]) -> list[Position]:
         """Return the cells with formulas that depend on changed cells, in an order in which they can be computed.
@@ -395,9 +399,10 @@ def _read_tables(archive: zipfile.ZipFile, sheets: Mapping[str, SheetGrid]) -> I
             attributes = _read_attributes(head[0]) if head else {}
             names = re.findall(rb"<(?:\w+:)?tableColumn\b[^>]*>", xml)
             try:
-                left, top, right, bottom = range_boundaries(attributes.get("ref", ""))
+                left, top, right, bottom = map(int, range_boundaries(attributes.get("ref", "")))
                 header, totals = int(attributes.get("headerRowCount", 1)), int(attributes.get("totalsRowCount", 0))
-            except ValueError:
+            except (TypeError, ValueError):
+                # Not a rectangle.
                 continue
             columns = tuple(_read_attributes(column).get("name", "") for column in names)
             table = SheetTable(Area(title, top, left, bottom, right), columns, header, totals)

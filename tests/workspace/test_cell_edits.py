@@ -327,7 +327,7 @@ def test_only_a_cell_that_is_there_gets_its_former_text(
     [
         (("B2", "=A2*2"), ("B2", "=A2*2"), True), (("B2", "=A2*2"), ("B3", "=A3*2"), True), (("B2", "=A2*2"), ("B3", "=A2*2"), False),
         (("B2", "=$A$2"), ("C9", "=$A$2"), True), (("B2", "{=A2"), ("B2", "=A2"), False), (("B2", "=A2*2"), None, False),
-        (("B2", "=A1#"), ("B2", "=A1#"), True),
+        (("B2", "=A1#"), ("B2", "=A1#"), True), (("B2", "=A2"), ("C2", "=B2"), True), (("B2", "=A1#"), ("C2", "=A1#"), False),
     ],
 )  # fmt: skip
 def test_formulas_are_the_same_relative_to_their_places(
