@@ -37,11 +37,9 @@ MAX_NAMED = 8
 JSON = ".json"
 JsonLeaf = float | int | str | bool | None
 # Values other than numbers by their texts in a table.
-JSON_WORDS: Mapping[str, JsonLeaf] = {"": None, "true": True, "false": False}
+JSON_WORDS: Mapping[str, JsonLeaf] = {"": None, "null": None, "true": True, "false": False}
 # Largest size up to which each whole number is a float.
 MAX_EXACT = 2**53
-# Maximum seconds to write a new value into a database.
-PATIENCE_S = 30.0
 
 
 @dataclass(frozen=True)
@@ -56,7 +54,8 @@ class CellReference:
     column: str
 
     def __str__(self) -> str:
-        labels = ", ".join(f'"{label}"' if "," in label else label for label in (*self.row, self.column))
+        texts = (*self.row, self.column)
+        labels = ", ".join(f'"{label}"' if "," in label or not label else label for label in texts)
         return f"{self.path}{f'#{self.table}' if self.table else ''}[{labels}]"
 
 
@@ -147,7 +146,7 @@ def locate_cell(content: bytes, cell: CellReference) -> LocatedCell:
     labels = ", ".join(cell.row)
     if not places:
         row_names = [", ".join(row[: len(keys)]) for row in rows]
-        near = get_close_matches(labels, row_names, n=3, cutoff=0.3) or row_names[:MAX_NAMED]
+        near = get_close_matches(labels, row_names, cutoff=0.3) or row_names[:MAX_NAMED]
         raise WorkspaceError(f"{shorten_path(cell.path)} has no row {shorten(labels)!r}; there are {'; '.join(near)}")
     if len(places) > 1:
         more = f"{len(places)} rows begin with {shorten(labels)!r}"
@@ -235,10 +234,11 @@ def _change_json(content: bytes, path: str, values: Mapping[tuple[int, int], str
     for (row, _), value in values.items():
         _, holder, key = cells[row]
         holder[key] = _json_value(value, holder[key])
-    indent = re.match(r"[^\n]*\n( *)", text.strip())
-    ending = "\n" if text.endswith("\n") else ""
-    width = len(indent[1]) if indent else None
-    return encode_like(json.dumps(tree, indent=width, ensure_ascii=False) + ending, content)
+    indent = re.match(r"[^\n]*\n([ \t]*)", text.strip())
+    lines = json.dumps(tree, indent=indent[1] if indent else None, ensure_ascii=False).split("\n")
+    if text.endswith("\n"):
+        lines.append("")
+    return encode_like(("\r\n" if "\r\n" in text else "\n").join(lines), content)
 
 
 def _json_value(text: str, former: object) -> JsonLeaf:
@@ -250,7 +250,7 @@ def _json_value(text: str, former: object) -> JsonLeaf:
 
 def _change_database(content: bytes, path: str, table: str, values: Mapping[tuple[int, int], str]) -> bytes:
     """Return a database with new values. ``read_tables`` must have read its rows before."""
-    database = sqlite3.connect(":memory:", timeout=PATIENCE_S, isolation_level=None)
+    database = sqlite3.connect(":memory:", isolation_level=None)
     try:
         database.deserialize(content)
         database.execute("PRAGMA trusted_schema = OFF")

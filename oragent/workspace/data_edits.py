@@ -52,9 +52,8 @@ def list_edits(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> list[
         old, new = (version or {} for version in versions)
         formulas = [_read_formulas(path, files.get(path)) for files in (before, after)]
         for title in dict.fromkeys([*old, *new]):
-            name = title if max(len(old), len(new)) > 1 else ""
             held = [of_file.get(title, {}) for of_file in formulas]
-            edits += _TableEdits(path, name, old.get(title), new.get(title), *held).list_edits()
+            edits += _TableEdits(path, title, old.get(title), new.get(title), *held).list_edits()
     return edits
 
 
@@ -91,9 +90,11 @@ class _TableEdits:
             first, second = ([tuple(map(_comparable, row)) for row in rows] for rows in texts)
             pairs = match_rows(first, second, key)
         names, formulas = RowNames(*texts), self.old_formulas or self.new_formulas
+        is_complete = all(len(columns) == len(shared) for columns in self._columns)
         for pair in pairs:
-            is_equal = None not in pair and not formulas and texts[0][pair[0] or 0] == texts[-1][pair[1] or 0]
-            if not is_equal or len(shared) < max(map(len, self._columns)):
+            old, new = pair
+            is_equal = old is not None and new is not None and texts[0][old] == texts[1][new]
+            if formulas or not is_equal or not is_complete:
                 yield from self._compare_rows(pair, shared, names)
 
     def _compare_rows(self, pair: Pair, shared: list[str], names: RowNames) -> Iterator[CellEdit]:
@@ -312,5 +313,6 @@ def replace_cells(
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=reading.separator)
     rows = [[placed.get((reader.line_num, at), cell) for at, cell in enumerate(cells)] for cells in reader]
     out = io.StringIO()
-    csv.writer(out, delimiter=reading.separator, lineterminator="\n").writerows(rows)
+    ending = "\r\n" if "\r\n" in text else "\n"
+    csv.writer(out, delimiter=reading.separator, lineterminator=ending).writerows(rows)
     return encode_like(out.getvalue(), content)

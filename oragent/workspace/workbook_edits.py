@@ -62,9 +62,9 @@ def replace_workbook_cells(
             changed[Position(title, row, column + 1)] = value if number is None else number
         formula = next((cell for cell in changed if cell in formulas.texts), None) if keep_formulas else None
         if formula is not None:
-            text = shorten(formulas.texts[formula], 60)
             raise WorkspaceError(
-                f"{describe_cell(formulas, formula)} has the formula {text}: change the cells it reads"
+                f"{describe_cell(formulas, formula)} has the formula {shorten(formulas.texts[formula], 60)}: "
+                "change the cells it reads"
             )
         computed = compute_dependents(formulas, changed)
     except (WorkspaceError, TableError) as problem:

@@ -5,13 +5,14 @@ import json
 import re
 import sqlite3
 import zipfile
+from collections.abc import Callable
 
 import pytest
 
 from oragent._base.errors import WorkspaceError
-from oragent.workspace.cells import change_cells, locate_cell, read_cell, read_change, undo_edits
+from oragent.workspace.cells import change_cells, is_cell_change, locate_cell, read_cell, read_change, undo_edits
 from oragent.workspace.data_changes import PlannedEdit
-from oragent.workspace.data_edits import replace_cells
+from oragent.workspace.data_edits import list_edits, replace_cells
 from oragent.workspace.formulas import CellFormula, Position, have_same_formula
 from oragent.workspace.model_results import CellEdit
 from oragent.workspace.reading import decode_text
@@ -32,6 +33,7 @@ GERMAN = "Preisliste 2026;;\n\nSorte;;Preis (€);Lager\nRoggen;;4,50;1.200\nWei
         (GERMAN.encode("utf-16"), "t.csv", (1, 2)),
         (PLAIN.replace(",", "\t").encode(), "t.tsv", (1, 2)),
         (b'a,"b, c",d\n"x, y",1,2\n', "t.csv", (0, 1)),
+        (b"a,,b\n1,,2\n3\n", "t.csv", (0, 2)),
     ],
 )
 def test_one_cell_changes_and_nothing_else(content, name, cell):
@@ -156,11 +158,108 @@ def test_a_planned_edit_matches_by_file_table_row_and_column(planned: dict, made
 
 
 @pytest.mark.parametrize(
-    "text", ['{"a": {"b": 1, "c": "é"}}\n', '{\n "a": {\n  "b": 1,\n  "c": "é"\n }\n}', '{\n"a": {\n"b": 1\n}\n}']
-)
+    "text",
+    [
+        '{"a": {"b": 1, "c": "é"}}\n', '{\n "a": {\n  "b": 1,\n  "c": "é"\n }\n}', '{\n"a": {\n"b": 1\n}\n}',
+        '{\n\t"a": {\n\t\t"b": 1\n\t}\n}\n', '{\r\n  "a": {\r\n    "b": 1\r\n  }\r\n}\r\n',
+    ],
+)  # fmt: skip
 def test_a_json_file_keeps_its_lines(text: str) -> None:
     change = read_change("d.json[a, b] = 2")
     assert change_cells(text.encode(), "d.json", [change]).decode() == text.replace("1", "2")
+
+
+@pytest.mark.parametrize(
+    ("text", "cell", "expected"),
+    [
+        ("name,price\r\nrye,4\r\noat,3\r\n", (0, 1), "name,price\r\nrye,7.5\r\noat,3\r\n"), ("name,price\nrye,4\n\noat,3\n", (1, 1), "name,price\nrye,4\n\noat,7.5\n"),
+        ('List 5;\n"a;b";"c,5"\nx;1,5\n', (0, 1), 'List 5;\n"a;b";c,5\nx;7,5\n'), ("a|b\n1|2\n", (0, 0), "a|b\n7.5|2\n"), ('a,b\n"1\n2",3\n4,5\n', (1, 0), 'a,b\n"1\n2",3\n7.5,5\n'),
+    ],
+)  # fmt: skip
+def test_lines_and_separators_of_a_text_stay(text: str, cell: tuple[int, int], expected: str) -> None:
+    assert replace_cells(text.encode(), "t.csv", {cell: "7.5"}).decode() == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "is_change"),
+    [
+        ("data/d.csv[a, b] = 3", True), ("d.JSON[a] = 3", True), (" d.db [a, b]=3", True), ("t.xlsx#Two[a, b] = x", True), ("cap[Nord] = 3", False),
+        ("flour = 3", False), ("model.py[a, b] = 3", False), ("d.csv[a, b]", False), ("d.csv = 3", False),
+    ],
+)  # fmt: skip
+def test_a_change_of_a_cell_names_a_data_file(text: str, is_change: bool) -> None:
+    assert is_cell_change(text) is is_change
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        ("rye, price", (("rye",), "price")), ('"rye, late", price', (("rye, late",), "price")), ('"", price', (("",), "price")), ("rye,, price", None),
+        ('"rye, price', None), ("rye", None), (' rye late ,"4"', (("rye late",), "4")),
+    ],
+)  # fmt: skip
+def test_labels_are_separated_by_commas_outside_quotes(labels: str, expected: tuple | None) -> None:
+    if expected is None:
+        with pytest.raises(WorkspaceError):
+            read_cell(f"d.csv[{labels}]")
+        return
+    cell = read_cell(f"d.csv[{labels}]")
+    assert (cell.row, cell.column) == expected
+    assert read_cell(str(cell)) == cell
+
+
+def message(call: Callable[[], object]) -> str:
+    with pytest.raises(WorkspaceError) as problem:
+        call()
+    return str(problem.value)
+
+
+def test_messages_name_what_is_there() -> None:
+    """Rows that resemble the label, or the first eight; names of columns with at most 40 characters each."""
+    rows = "".join(f"r{number},1\n" for number in range(10))
+    content = f"name,{'x' * 41}\n{rows}".encode()
+    unlike = message(lambda: locate_cell(content, read_cell("t.csv[zz, name]")))
+    assert [f"r{number}" in unlike for number in (0, 7, 8)] == [True, True, False]
+    near = b"name,value\nrye (late),1\nzzzz,2\n"
+    like = message(lambda: locate_cell(near, read_cell("t.csv[ryf ab, value]")))
+    assert ("rye (late)" in like, "zzzz" in like) == (True, False)
+    column = message(lambda: locate_cell(content, read_cell("t.csv[r1, cost]")))
+    assert ("x" * 38 in column, "x" * 41 in column) == (True, False)
+    wide = ",".join(f"c{number}" for number in range(9)).encode()
+    assert "c8" not in message(
+        lambda: locate_cell(wide + b"\n" + wide.replace(b"c", b"v") + b"\n", read_cell("t.csv[v0, cost]"))
+    )
+    formula = saved_book((1, '=A1&""'), saved={"B1": "y" * 60})
+    assert "y" * 39 not in message(lambda: replace_workbook_cells(formula, "t.xlsx", {(1, 0): "2"}))
+
+
+@pytest.mark.parametrize(
+    ("former", "value", "is_refused"),
+    [("4", "x", True), ("4", "5", False), ("x", "y", False), ("x", "5", False), ("1,000", "", True), ("", "5", False), ("4", "5,5", True), ("4", "-1.5e3", False)],
+)  # fmt: skip
+def test_a_number_stays_a_number(former: str, value: str, is_refused: bool) -> None:
+    content = f'name,a,b\nr,"{former}",z\ns,1,y\n'.encode()
+    change = read_change(f"t.csv[r, a] = {value}")
+    if is_refused:
+        with pytest.raises(WorkspaceError):
+            change_cells(content, "t.csv", [change])
+    else:
+        assert locate_cell(change_cells(content, "t.csv", [change]), change.cell).text == value
+
+
+@pytest.mark.parametrize("suffix", ["xlsx", "sqlite"])
+def test_the_former_text_goes_back_to_its_table(suffix: str) -> None:
+    content = two_tables(suffix)
+    for table, before in (("First", "4"), ("Second", "5")):
+        change = read_change(f"t.{suffix}#{table}[rye, price] = 9")
+        changed = change_cells(content, f"t.{suffix}", [change])
+        (edit,) = list_edits({f"t.{suffix}": content}, {f"t.{suffix}": changed})
+        assert (edit.table, edit.row, edit.before, edit.after) == (table, "rye", before, "9")
+        assert list_edits({f"t.{suffix}": content}, {f"t.{suffix}": undo_edits(changed, f"t.{suffix}", [edit])}) == []
+    edit = CellEdit(path="t.xlsx", row="rye", column="price", before="3", after="4", places=(0, 0))
+    if suffix == "xlsx":
+        restored = undo_edits(content, "t.xlsx", [edit])
+        assert locate_cell(restored, read_cell("t.xlsx#First[rye, price]")).text == "3"
 
 
 def saved_book(*rows: tuple[object, ...], saved: dict[str, object] | None = None) -> bytes:
@@ -253,7 +352,7 @@ def test_a_formula_is_replaced_by_a_value_unless_it_is_to_stay() -> None:
     ("formula", "saved", "is_refused"),
     [
         ("=A1*2", None, True), ("=A1*2", 2.0000000001, False), ("=A1*2", 2.00001, True), ("=A1>0", 1, True), ('=A1&""', 1, True),
-        ("=1/(A1-7)", -1 / 6, True), ('=IF(A1>0,"","x")', None, False), ("=A1*0", 0.0000000001, False),
+        ('=A1&""', "2", True), ('=A1&""', "1", False), ("=A1=1", False, True), ("=1/(A1-7)", -1 / 6, True), ('=IF(A1>0,"","x")', None, False), ("=A1*0", 0.0000000001, False),
     ],
 )  # fmt: skip
 def test_a_saved_value_of_another_size_or_kind_refuses_the_change(
@@ -293,6 +392,31 @@ def test_only_the_first_cell_of_a_merged_range_takes_a_value(cell: tuple[int, in
         assert (
             read_book(replace_workbook_cells(out.getvalue(), "t.xlsx", {cell: "7"}))[f"{'ABCD'[cell[1]]}{cell[0]}"] == 7
         )
+
+
+def test_the_first_sheet_with_cells_is_meant_by_no_name() -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    book, out = openpyxl.Workbook(), io.BytesIO()
+    sheet = book.create_sheet("Full")
+    sheet["B2"], sheet["D2"] = 1, 2
+    book.create_sheet("Last")["A1"] = 5
+    book.save(out)
+    changed = openpyxl.load_workbook(io.BytesIO(replace_workbook_cells(out.getvalue(), "t.xlsx", {(2, 1): "7"})))
+    assert [changed[name].cell(2, 2).value for name in ("Sheet", "Full", "Last")] == [None, 7, None]
+
+
+def test_a_pivot_table_refuses_a_change_also_without_formulas() -> None:
+    content = saved_book(("a", "b"), (1, 2))
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as archive, zipfile.ZipFile(out, "w") as edited:
+        for name in archive.namelist():
+            edited.writestr(name, archive.read(name))
+        edited.writestr(
+            "xl/pivotCache/pivotCacheDefinition1.xml", '<x><worksheetSource ref="A1:A2" sheet="Sheet"/></x>'
+        )
+    assert read_book(replace_workbook_cells(out.getvalue(), "t.xlsx", {(2, 1): "7"}))["B2"] == 7
+    with pytest.raises(WorkspaceError):
+        replace_workbook_cells(out.getvalue(), "t.xlsx", {(2, 0): "7"})
 
 
 def test_a_row_or_sheet_that_does_not_exist_is_refused() -> None:
@@ -381,15 +505,15 @@ def test_a_number_beyond_the_largest_float_is_refused(path: str, content: bytes)
     ("former", "text", "value"),
     [
         (True, "false", False), (False, "True", True), (None, "3", 3), (2.5, "4", 4), ("040", "050", "050"),
-        ("", "true", "true"), ("a", "", ""),
+        ("", "true", "true"), ("a", "", ""), (1, "1e300", 1e300), (1, "-1e300", -1e300), (1, "9007199254740992.0", 2**53), (1, "-9007199254740994.0", -9007199254740994.0),
+        (1, "-3", -3), (1.5, "2.50", 2.5), (True, "null", None), (False, "", None),
     ],
 )  # fmt: skip
 def test_a_value_of_a_json_file_keeps_its_kind(former: object, text: str, value: object) -> None:
     content = json.dumps({"a": {"b": former}}).encode()
     changed = json.loads(change_cells(content, "d.json", [read_change(f"d.json[a, b] = {text}")]))["a"]["b"]
     assert (changed, type(changed)) == (value, type(value))
-    before = str(former) if former is not None else ""
-    edit = CellEdit(path="d.json", row="a, b", column="value", before=before, after=text, places=(0, 0))
+    (edit,) = list_edits({"d.json": content}, {"d.json": json.dumps({"a": {"b": changed}}).encode()})
     restored = json.loads(undo_edits(json.dumps({"a": {"b": changed}}).encode(), "d.json", [edit]))["a"]["b"]
     assert (restored, type(restored)) == (former, type(former))
 

@@ -103,6 +103,13 @@ def test_a_new_column_is_listed_in_every_row() -> None:
     assert [(edit.column, edit.before, edit.after) for edit in edits] == [("limit", None, str(at)) for at in range(6)]
 
 
+def test_columns_that_are_all_renamed_have_their_cells_in_both_versions() -> None:
+    edits = list_edits({"d.csv": b"a,b\nx,1\n"}, {"d.csv": b"c,d\nx,1\n"})
+    assert {(edit.column, edit.before, edit.after) for edit in edits} == {
+        ("a", "x", None), ("b", "1", None), ("c", None, "x"), ("d", None, "1"),
+    }  # fmt: skip
+
+
 def test_rows_are_named_by_cells_that_did_not_change() -> None:
     new = [*ROWS[:2], ("north", "oat", "early", "50", "3"), *ROWS[3:4], ("south", "rye", "early", "70", "9"), *ROWS[5:]]
     names = [edit.row for edit in compare(ROWS, new)]
@@ -212,7 +219,9 @@ def test_a_row_without_labels_is_named_by_its_number() -> None:
 
 def test_new_and_removed_files_and_files_that_are_no_tables() -> None:
     table, text = to_csv(ROWS[:1]), b"some text"
-    edits = list_edits({"a.csv": table, "n.txt": text}, {"b.csv": table, "n.txt": b"other text"})
+    same = {"0.csv": table, "m.txt": text}
+    edits = list_edits(same | {"a.csv": table, "n.txt": text}, same | {"b.csv": table, "n.txt": b"other text"})
+    assert {edit.path for edit in edits} == {"a.csv", "b.csv", "n.txt"}
     by_path = {path: [edit for edit in edits if edit.path == path] for path in ("a.csv", "b.csv", "n.txt")}
     assert [(edit.before, edit.after) for edit in by_path["a.csv"]] == [(cell, None) for cell in ROWS[0][1:]]
     assert [(edit.before, edit.after) for edit in by_path["b.csv"]] == [(None, cell) for cell in ROWS[0][1:]]
@@ -315,6 +324,8 @@ def test_two_texts_are_the_same_if_they_are_one_number(old: str | None, new: str
         (3.5, "3.5"),
         (-2.0, "-2"),
         (1e15, "1000000000000000.0"),
+        (-1e15, "-1000000000000000.0"),
+        (999999999999999.0, "999999999999999"),
         (7, "7"),
         ("x", "x"),
         (float("inf"), "inf"),
@@ -376,6 +387,11 @@ def test_formulas_that_follow_their_place_are_no_difference() -> None:
         workbook.save(out)
         return out.getvalue()
 
+    # The saved value is missing in both versions, and only one has a formula.
+    plain, computed = book(("rye", 5, 2, None)), book(("rye", 5, 2, "=B2*C2"))
+    for first, second, texts in ((plain, computed, ("", "=B2*C2")), (computed, plain, ("=B2*C2", ""))):
+        edits = list_edits({"d.xlsx": first}, {"d.xlsx": second})
+        assert [(edit.row, edit.column, edit.before, edit.after) for edit in edits] == [("rye", "cost", *texts)]
     old = book(("rye", 5, 2, "=B2*C2"), ("oat", 7, 3, "=B3*C3"))
     new = book(("emmer", 1, 1, "=B2*C2"), ("rye", 5, 2, "=B3*C3"), ("oat", 7, 3, "=B4*C4*2"))
     edits = list_edits({"d.xlsx": old}, {"d.xlsx": new})

@@ -704,10 +704,13 @@ def test_a_name_stands_for_other_names_up_to_a_depth(names: int, is_known: bool)
 def test_a_cell_is_named_by_the_nearest_heading_above() -> None:
     book = stock_book([])
     book["Use"]["A3"] = "limits"
-    book["Use"]["A4"] = "=1"
+    book["Use"]["A4"], book["Use"]["D1"], book["Use"]["D2"], book["Use"]["D3"] = "=1", "head", " ", 5
     formulas = WorkbookFormulas.read(save_with_values(book, {}))
     assert describe_cell(formulas, Position("Use", 4, 1)).split() == ["column", "limits", "(Use!A4)"]
     assert describe_cell(formulas, Position("Use", 4, 3)) == "Use!C4"
+    assert describe_cell(formulas, Position("Use", 2, 1)).split()[:2] == ["column", "use"]
+    assert describe_cell(formulas, Position("Use", 3, 1)).split()[:2] == ["column", "use"]
+    assert describe_cell(formulas, Position("Use", 4, 4)).split()[:2] == ["column", "head"]
     for column, heading in ((2, "gross"), (3, "loss"), (4, "available")):
         assert describe_cell(formulas, Position("Stock", 3, column)).split()[:2] == ["column", heading]
     assert describe_cell(formulas, Position("Stock", 3, 5)) == "Stock!E3"
