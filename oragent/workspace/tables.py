@@ -200,7 +200,7 @@ def _heading_flaws(table: CsvTable, lines: Sequence[int]) -> list[str]:
     heads = [value for value in map(parse_number, table.header) if value is not None]
     steps = {later - earlier for earlier, later in pairwise(heads)}
     # Periods and years can be column names.
-    if heads and not (all(head.is_integer() for head in heads) and steps <= {1.0}):
+    if heads and not (heads[0].is_integer() and steps <= {1.0}):
         return ["has numbers where the names of columns should be: it has no header; add one"]
     if table.header[0].strip().casefold() in NAMES_PARAMETERS:
         # If a table has one value per row, a text in the first row is a normal value.

@@ -593,6 +593,8 @@ def test_a_reference_names_one_cell_or_is_refused(content, reference: str, expec
         ([[("a", "x"), ("b", "y")], [("a", "z")]], ["a", "b"]),
         ([[("a", "x"), ("b", "y")], [("a", "z"), ("a", "x")]], ["a, x", "b, y"]),
         ([[("", "x"), ("b", "y")]], ["row 1", "b"]),
+        ([[("a", "x"), ("a", "y"), ("b", "z")], []], ["a, x", "a, y", "b, z"]),
+        ([[("a",), ("a",), ("b",)]], ["a, row 1", "a, row 2", "b"]),
         ([[]], []),
     ],
 )

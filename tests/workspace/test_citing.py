@@ -13,8 +13,10 @@ from oragent.workspace.citations import (
     CitedCell,
     CitedKey,
     CitedLine,
+    ResolvedCitation,
     UnclearCitation,
     check_citations,
+    check_figures,
     find_citations,
     read_citation_list,
 )
@@ -38,6 +40,9 @@ TRUE = (
     "[record.json, rows.cap[Nord].slack = 2.5]",
     "[record.json, list.1 = 4]",
     "[shop.db, sheet items, row rope, column weight = 30]",
+    "[record.json, name = x2]",
+    "[record.json, note = 40]",
+    "[record.json, empty =  ]",
 )
 FALSE = (
     "[data/demand.csv, row Nord, column September [t] = 31]",
@@ -56,6 +61,11 @@ FALSE = (
     "[docs/rules.md:0]",
     "[docs/last.md:3]",
     "[data/demand.csv, row Nord, column September [t] = 28.001]",
+    "[data/demand.csv, row Nord, column September [t] = many]",
+    "[data/demand.csv, row Nord, column region = 5]",
+    "[record.json, name = 2]",
+    "[record.json, note = 50]",
+    "[record.json, empty = 0]",
     "[record.json, list.2 = 4]",
     "[record.json, list.x = 4]",
     "[record.json, list.1.x = 4]",
@@ -71,7 +81,7 @@ FALSE = (
 
 @pytest.fixture
 def folder(tmp_path):
-    record = {"rows": {"cap[Nord]": {"slack": 2.5}}, "list": [3, 4]}
+    record = {"rows": {"cap[Nord]": {"slack": 2.5}}, "list": [3, 4], "name": "x2", "note": "at most 40 t", "empty": ""}
     put(tmp_path, {"data/demand.csv": TABLE, "docs/rules.md": "# Rules\nShip at most 40 t.\n", "docs/last.md": "One\nTwo",
                    "record.json": json.dumps(record)})  # fmt: skip
     base = sqlite3.connect(tmp_path / "shop.db")
@@ -97,6 +107,24 @@ def test_a_false_citation_is_reported(folder, text):
 
 def test_plain_text_and_links_are_no_citations():
     assert find_citations("See [the rules](docs/rules.md), x[1], [note] and ratio 3:4. Plan A ships 28 t.") == ()
+
+
+def test_unclear_citations_follow_the_others() -> None:
+    cited = find_citations('a.md:2 [docs/a.md:3] and b.md:4 [docs/b.md:5 "x"] c.md:6')
+    assert [str(citation) for citation in cited] == ["[docs/a.md:3]", '[docs/b.md:5 "x"]', "a.md:2", "b.md:4", "c.md:6"]
+    assert all(isinstance(citation, UnclearCitation) for citation in cited[2:])
+
+
+def test_a_line_that_states_no_figure_is_reported_with_the_smallest_ones() -> None:
+    text = "It is 64 or 33, 2, 41, 5, 39 here [a.md:1]."
+    (citation,) = find_citations(text)
+    resolved = ResolvedCitation(citation, "At most 40 t.", "")
+    assert check_figures(resolved, text).reason.endswith(" 2, 5, 33, 39, 41")
+    assert check_figures(resolved, text.replace("64", "40")) == resolved
+    assert check_figures(resolved, "It holds [a.md:1]. It is 39 [a.md:1].").reason.endswith(" 39")
+    # The relative difference of two equal numbers is at most a millionth.
+    assert not check_figures(resolved, "It is 40.00003 [a.md:1].").reason
+    assert check_figures(resolved, "It is 40.0003 [a.md:1].").reason
 
 
 def test_the_verb_gives_file_revision_row_column_and_value(folder, tmp_path_factory):
@@ -127,6 +155,7 @@ def test_the_verb_gives_file_revision_row_column_and_value(folder, tmp_path_fact
     [
         ({"path": "a.md", "line": 3, "quote": "x"}, CitedLine("a.md", 3, "x")),
         ({"path": "a.md", "line": 3}, CitedLine("a.md", 3, "")),
+        (dict.fromkeys(("path", "quote", "row", "column", "value", "table", "keys"), "x") | {"line": 3}, CitedLine("x", 3, "x")),
         ({"path": "a.csv", "row": "r", "column": "c", "value": 5}, CitedCell("a.csv", "r", "c", "5", "")),
         ({"path": "a.csv", "row": "r", "column": "c", "value": 5, "table": "t"}, CitedCell("a.csv", "r", "c", "5", "t")),
         ({"path": "a.json", "keys": ["k", 1], "value": "v"}, CitedKey("a.json", ("k", "1"), "v")),
@@ -140,6 +169,7 @@ def test_citations_of_a_list_are_read_by_their_fields(entry: object, citation: o
     if citation is None:
         # The text is kept as it was written, with its letters.
         assert read_citation_list([{"path": 5, "ü": "ß"}])[0] == UnclearCitation('{"path": 5, "ü": "ß"}')
+        assert read_citation_list(["x" * 400]) == (UnclearCitation('"' + "x" * 299),)
 
 
 @pytest.mark.parametrize(

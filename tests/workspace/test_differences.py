@@ -293,6 +293,23 @@ def test_rows_with_one_label_are_paired_once_each() -> None:
     }  # fmt: skip
 
 
+@pytest.mark.parametrize("count", [2, 8, 9, 12])
+def test_up_to_eight_exchanged_figures_are_edits_and_more_are_moved_rows(count: int) -> None:
+    rows = [("a", str(number)) for number in range(count)]
+    edits = compare(rows, [*rows[1:], rows[0]], ("name", "value"))
+    assert len(edits) == (count if count <= 8 else 0)
+
+
+@pytest.mark.parametrize("count", [19, 20, 21, 30])
+def test_up_to_twenty_rows_with_one_label_are_matched_by_likeness(count: int) -> None:
+    """A row before the others is removed: the rest are compared with each other, or in their order if they are many."""
+    old = [("a", str(number), str(number * 7)) for number in range(count)]
+    new = [("a", "99", old[1][2]), *(("a", row[1], f"{row[2]}1") for row in old[2:])]
+    edits = compare(old, new, ("name", "x", "y"))
+    by_likeness = {(1, "x", "1", "99"), *((at, "y", old[at][2], f"{old[at][2]}1") for at in range(2, count))}
+    assert (by_likeness <= found(edits)) is (count <= 20)
+
+
 def test_rows_in_their_places_that_share_half_of_their_cells_are_the_same() -> None:
     header = ("name", "n", "word", "end")
     edits = compare([("A", "1", "p", "q"), ("B", "2", "r", "s")], [("Z", "1", "p", "9"), ("C", "2", "t", "s")], header)
@@ -434,7 +451,15 @@ def test_an_audit_lists_cells_other_files_and_what_was_not_made(tmp_path: Path) 
 
 
 def test_data_are_the_files_of_their_folder_or_named_or_all_tables(tmp_path: Path) -> None:
-    files = {"src/main.py": b"1", "main.json": b"{}", "deep/t.csv": b"a,b\n", "u.XLSX": b"", "notes.md": b"#"}
+    files = {
+        ".git/t.csv": b"a",
+        "~$t.csv": b"a",
+        "src/main.py": b"1",
+        "main.json": b"{}",
+        "deep/t.csv": b"a,b\n",
+        "u.XLSX": b"",
+        "notes.md": b"#",
+    }
     state = state_with(tmp_path / "a", files)
     assert set(list_data(state)) == {"main.json", "deep/t.csv", "u.XLSX"}
     assert set(list_data(state, ["*.md", "deep/*"])) == {"notes.md", "deep/t.csv"}

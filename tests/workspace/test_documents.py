@@ -58,6 +58,19 @@ def test_cells_of_a_table_in_word_are_separated_by_tabs_and_rows_by_lines() -> N
     assert [line.rstrip("\t") for line in lines] == ["Paris\t40", "Lyon\t7", "one", "two\tthree"]
 
 
+def test_a_text_document_is_read_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    content = word("at most 40 t")
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        size = len(archive.read(documents.BODY))
+    monkeypatch.setattr(documents, "MAX_TEXT", size)
+    assert decode_text(content, "a.docx") == "at most 40 t\n"
+    monkeypatch.setattr(documents, "MAX_TEXT", size - 1)
+    with pytest.raises(WorkspaceError):
+        decode_text(content, "a.docx")
+    monkeypatch.setattr(documents, "MAX_TEXT", len(MAIL) - 8)
+    assert decode_text(MAIL, "a.eml").endswith("\n\nHöchstens")
+
+
 def test_a_mail_has_its_text_and_the_heads_that_it_has() -> None:
     plain = b"Content-Type: text/plain; charset=utf-8\r\n"
     assert decode_text(plain + b"\r\n40 t\r\n", "a.eml").strip() == "40 t"
@@ -66,6 +79,8 @@ def test_a_mail_has_its_text_and_the_heads_that_it_has() -> None:
         b"--B\r\nContent-Type: text/html\r\n\r\n<p>41 t</p>\r\n--B\r\n" + plain + b"\r\n40 t\r\n--B--\r\n"
     )
     assert decode_text(both, "a.eml").split() == ["To:", "a@example.org,", "b@example.org", "40", "t"]
+    lines = decode_text(b"Subject: x\r\n" + plain + b"\r\n40  t\r\n<b>or</b> 41\r\n", "a.eml").split("\n")
+    assert lines == ["Subject: x", "", "40  t", "<b>or</b> 41", ""]
     assert decode_text(b"Subject: none\r\nContent-Type: image/png\r\n\r\nx", "a.eml").strip() == "Subject: none"
     with pytest.raises(WorkspaceError):
         decode_text(b"Content-Type: text/plain; charset=none\r\n\r\n40 t\r\n", "a.eml")

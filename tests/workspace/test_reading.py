@@ -2,6 +2,7 @@
 
 import csv
 import os
+import random
 from pathlib import Path
 
 import pytest
@@ -16,10 +17,15 @@ from oragent_benchmarks.workspace.rubric import read_jsonl
 
 
 def test_files_come_in_alphabetical_order_with_slashes(tmp_path: Path) -> None:
-    for name in ("b/z.txt", "b/a.txt", "a.txt"):
+    for name in ("b/z.txt", "b/a.txt", "a.txt", "b.txt"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(name)
-    assert list(reading.list_files(tmp_path)) == ["a.txt", "b/a.txt", "b/z.txt"]
+    assert list(reading.list_files(tmp_path)) == ["a.txt", "b.txt", "b/a.txt", "b/z.txt"]
+    # Of several links, the first one is named.
+    for number in random.Random(5).sample(range(10, 40), 30):
+        (tmp_path / f"link{number}").symlink_to(tmp_path)
+    with pytest.raises(WorkspaceError, match="link10"):
+        reading.list_files(tmp_path)
 
 
 @pytest.mark.parametrize("target", ["file", "folder", "nowhere"])
@@ -103,6 +109,10 @@ def test_what_is_no_text_is_refused(content: bytes, complaint: str) -> None:
         reading.decode_text(content, "notes.md")
 
 
+def test_a_text_may_have_the_name_of_a_workbook() -> None:
+    assert reading.decode_text(b"a,b\n1,2\n", "t.xlsx") == "a,b\n1,2\n"
+
+
 def test_a_byte_order_mark_of_utf_8_is_dropped() -> None:
     assert reading.decode_text(b"\xef\xbb\xbfa,b", "t.csv") == "a,b"
 
@@ -147,6 +157,16 @@ def test_what_is_shown_is_one_short_printable_line(text: str, limit: int) -> Non
 
 
 @pytest.mark.parametrize(
+    ("text", "limit", "start", "end"),
+    [("abcde", 5, "abcde", "abcde"), ("abcdef", 5, "abcd…", "…cdef"), ("a\nb\x1bc", 9, "a·b·c", "a·b·c"), ("ab", 1, "…", "…ab")],
+)  # fmt: skip
+def test_a_text_is_shortened_by_as_few_letters_as_necessary(text: str, limit: int, start: str, end: str) -> None:
+    assert reading.shorten(text, limit) == start
+    if limit > 1:
+        assert reading.shorten_path(text, limit) == end
+
+
+@pytest.mark.parametrize(
     ("path", "is_fine"),
     [
         ("a.py", True), ("./src/a.py", True), ("a/b/c.csv", True), ("x" * 200, True), ("/".join("a" * 17), True), ("ä" * 100, True),
@@ -154,6 +174,7 @@ def test_what_is_shown_is_one_short_printable_line(text: str, limit: int) -> Non
         ("", False), ("/a", False), ("a//b", False), ("a/../b", False), ("a/./b", False), ("a\nb", False), ("x" * 201, False),
         ("/".join("a" * 18), False), ("ä" * 101, False), ("con", False), ("CON.txt", False), ("lpt1.csv", False), ("a.", False),
         ("a ", False), ("a:b", False), ("a\\b", False), (".git/x", False), ("src/.hidden", False), ("~$a.xlsx", False),
+        ("/".join(["y" * 99] * 9 + ["y" * 100]), True), ("/".join(["y" * 99] * 8 + ["y" * 100] * 2), False), ("a/" + "x" * 201, False), ("x" * 201 + "/a", False),
         ("node_modules/a", False), ("/".join(["y" * 100] * 10), False), ("/".join(["y" * 99] * 10), True),
     ],
 )  # fmt: skip

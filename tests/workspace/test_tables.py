@@ -32,6 +32,7 @@ def test_what_is_written_is_read_again(table: CsvTable) -> None:
         ("\n \n", "is empty"),
         ("item,cost\n", "has a header and no row"),
         ("item,item\na,1\n", "names column 'item' twice"),
+        ("b,a,b,a\n1,2,3,4\n", "names column 'a' twice"),
         ("item,cost\na,1\nb,2,3\nc\n", "line 3 has 3 cells, the header 2, and 1 more lines are uneven"),
         ("item,cost\na,1\n\nitem,cost\nb,2\n", "line 4 repeats the header"),
         ("item,cost,mass\nname,EUR,kg\na,1,2\nb,3,4\n", "line 2 is a second header"),
@@ -87,7 +88,8 @@ def test_the_unit_of_a_column_is_its_last_word_or_in_brackets(name: str, unit: s
         ("site,2024,2026\nA,1,2\n", None, "no header", False), ("site,2024,2025\nA,1,2\n", None, "", False), ("site,2024.5\nA,1\n", None, "no header", False),
         # A second header has a name above every column of numbers.
         ("shop,mass,cost\nname,kg,EUR\na,1,2\n", 2, "second header", False), ("shop,mass,cost\nname,kg,5\na,1,2\n", None, "", False), ("shop,mass\nname,kg\na,b\n", None, "", False),
-        ("shop,mass\nname,kg\na,\nb,3\n", 2, "second header", False), ("shop,mass\nname,5\na,\nb,3\n", None, "", False),
+        ("shop,mass\nname,kg\na,1\nb,z\n", None, "", False), ("shop,mass,cost\n-,kg,EUR\na,1,2\n", 2, "second header", False), ("a,b\nx,#1\ny,=\n", None, "", False),
+        ("a,b\nx,1\ny,=A1\nz,#REF!\n", 3, "formula", False), ("shop,mass\nname,kg\na,\nb,3\n", 2, "second header", False), ("shop,mass\nname,5\na,\nb,3\n", None, "", False),
     ],
 )  # fmt: skip
 def test_a_flaw_is_found_in_its_line_only(text: str, line: int | None, flaw: str, more: bool) -> None:
@@ -145,5 +147,5 @@ def test_pass_rates_have_exact_binomial_intervals() -> None:
 def test_a_long_table_is_read_up_to_its_last_whole_line(limit: int, rows: int) -> None:
     read = tables.read_table("a,b\n1,2\n3,4\n5,6\n", limit)
     assert read.table is not None
-    assert len(read.table.rows) == rows
+    assert read.table.rows == (("1", "2"), ("3", "4"), ("5", "6"))[:rows]
     assert bool(read.notes) is (rows < 3)
