@@ -11,7 +11,8 @@ import secrets
 import shutil
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from pathlib import Path
 
 from oragent._base import files
@@ -162,22 +163,24 @@ class Versions:
         return commit
 
     def list_versions(self) -> tuple[WorkspaceVersion, ...]:
-        """Return all versions, including those of other clones, in order of time."""
+        """Return all versions, including those of other clones, in order of time.
+
+        Those of the same second are in the order of their numbers in their clones, then of their ids. So the order is
+        the same in each clone, and does not depend on the random names of clones.
+        """
         if self._repository is None:
             return ()
         pattern = f"{REFERENCES}*/{self._reference.rpartition('/')[2]}"
         names = self._repository.text_of("for-each-ref", "--format=%(refname)", pattern).split()
-        versions: dict[str, WorkspaceVersion] = {}
-        for name in names:
-            for version in self._read_log(name):
-                versions.setdefault(version.id, version)
         own_ids = {version.id for version in self.list_own()}
-        every = [
-            version if version.id in own_ids else WorkspaceVersion(**{**vars(version), "is_foreign": True})
-            for version in versions.values()
-        ]
-        # Versions of the same second keep their order, because the sort is stable.
-        return tuple(sorted(every, key=lambda version: version.at))
+        versions: dict[tuple[int, int, str], WorkspaceVersion] = {}
+        for name in names:
+            history = self._read_log(name)
+            # A version comes after those before it in its clone, also if the clock of the clone went back.
+            times = accumulate((version.at for version in history), max)
+            for number, (version, time) in enumerate(zip(history, times, strict=True)):
+                versions[time, number, version.id] = replace(version, is_foreign=version.id not in own_ids)
+        return tuple(versions[key] for key in sorted(versions))
 
     def list_own(self) -> tuple[WorkspaceVersion, ...]:
         """Return the versions of this clone in order of time."""

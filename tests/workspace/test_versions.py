@@ -1,15 +1,17 @@
 """Every write is a version; what a person wrote is never lost; a kill leaves whole files and a whole store."""
 
 import hashlib
+import itertools
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from oragent._base import files
 from oragent._base.errors import WorkspaceError
 from oragent.workspace.undoing import restore_files, undo_last
-from oragent.workspace.versions import PERSON, Versions, find_repository
+from oragent.workspace.versions import PERSON, Versions, WorkspaceVersion, find_repository
 from tests.workspace.release import put
 from tests.workspace.teams import begin, commit, git, state_of
 
@@ -390,3 +392,37 @@ def test_a_path_that_is_too_long_with_its_folder_is_refused_in_one_line(tmp_path
                     ask(path)
                 assert "\n" not in str(raised.value)
         assert store.write_version({"n" * 200: "text"}, "builder", "two")
+
+
+def make_history(times, name):
+    """Return versions of one clone at these seconds; their ids are their numbers behind a name."""
+    return [WorkspaceVersion(f"{name}{number}", time, "run", "") for number, time in enumerate(times)]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "order"),
+    [
+        ([10, 20, 30], [15, 25], "x0 y0 x1 y1 x2"),
+        # Versions of the same second: by their numbers, then by their ids.
+        ([10, 10, 20], [10, 20], "x0 y0 x1 y1 x2"),
+        ([10, 20], [20, 20], "x0 y0 x1 y1"),
+        ([20, 20, 20], [20], "x0 y0 x1 x2"),
+        # The clock of a clone went back.
+        ([30, 10, 40], [20, 35], "y0 x0 x1 y1 x2"),
+        ([], [20, 5, 30], "y0 y1 y2"),
+    ],
+)
+def test_versions_of_several_clones_have_one_order_in_each_clone(first, second, order, tmp_path):
+    """The names of clones are random, and each clone may list the versions."""
+    for names, own in itertools.product(("ab", "ba"), (0, 1)):
+        references = [f"refs/oragent/{name}/top" for name in names]
+        histories = dict(zip(references, (make_history(first, "x"), make_history(second, "y")), strict=True))
+        store = Versions(tmp_path, readonly=True)
+        store._reference = references[own]
+        listed = "\n".join(sorted(references))
+        store._repository = SimpleNamespace(text_of=lambda *words, text=listed: text, try_resolve=lambda name: name)
+        store._read_log = histories.get
+        versions = store.list_versions()
+        assert " ".join(version.id for version in versions) == order
+        ids = [version.id for version in versions if not version.is_foreign]
+        assert ids == [version.id for version in histories[references[own]]]
