@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from oragent._base import table_dialects as dialects
 from oragent._base.errors import WorkspaceError
-from oragent.workspace import layout
-from oragent.workspace.layout import FileRole, Mode
+from oragent.workspace import layout, tables
+from oragent.workspace.layout import FileRole, Mode, WorkspaceLayout
+from tests.workspace.release import put
 
 
 @pytest.fixture
@@ -55,6 +57,15 @@ def test_a_clean_workspace_has_a_manifest_and_no_findings(bakery: Path) -> None:
         ("original/logs/run.log", FileRole.LOG),
         ("revised/solver_records/m.solution.json", FileRole.RECORD),
         ("revised/metadata.json", FileRole.OTHER),
+        ("data/general_parameters.csv", FileRole.PARAMETERS),
+        ("data/COSTS.CSV", FileRole.TABLE),
+        ("data/costs.bin", FileRole.OTHER),
+        ("data/a/b/costs.tsv", FileRole.TABLE),
+        ("data.csv", FileRole.OTHER),
+        ("original/data.csv", FileRole.OTHER),
+        ("src/a.txt", FileRole.OTHER),
+        ("requests/a.md", FileRole.REQUEST),
+        ("other/a.md", FileRole.OTHER),
     ],
 )
 def test_a_file_plays_the_part_of_its_place(path: str, role: FileRole) -> None:
@@ -108,9 +119,15 @@ def test_two_versions_make_it_revise_and_a_question_explain(tmp_path: Path) -> N
         ("docs/brief.docx", b"PK\x03\x04", "it.docx cannot be read as a Word document"),
         ("docs/brief.html", b"<p>", "is no text document"),
         ("docs/brief.md", b" \n", "docs/brief.md is empty: expected requirements"),
+        ("data/costs.xlsx", b"item,cost\na,1\n", "is no Excel workbook"),
+        ("data/costs.ods", b"PK\x03\x04", "is a spreadsheet that is not read"),
+        ("notes/brief.md", b"text", "is no kind of file"),
+        ("data/README.txt", b"text", "is no kind of file"),
+        ("mine.csv", b"a,b\n1,2\n", "is no kind of file"),
     ],
 )
 def test_each_fault_is_one_line_with_its_file(bakery: Path, path: str, content: bytes, finding: str) -> None:
+    (bakery / path).parent.mkdir(exist_ok=True)
     (bakery / path).write_bytes(content)
     findings = found(bakery)
     assert len(findings) == 1
@@ -135,3 +152,85 @@ def test_links_and_devices_are_no_part_of_a_workspace(bakery: Path) -> None:
     (bakery / "data" / "all.csv").symlink_to("ovens.csv")
     with pytest.raises(WorkspaceError):
         layout.open_workspace(bakery)
+
+
+def open_files(folder: Path, files: dict[str, str], **options) -> WorkspaceLayout:
+    """Layout of files in the given order."""
+    put(folder, files)
+    return WorkspaceLayout(Mode.BUILD, {path: folder / path for path in files}, {}, **options)
+
+
+PATTERNS = {FileRole.CODE: ["plan.py"], FileRole.TABLE: ["in/*"], FileRole.DOCUMENT: ["*.md", "gone.txt"]}
+
+
+@pytest.mark.parametrize(
+    ("path", "role"),
+    [
+        ("plan.py", FileRole.CODE), ("in/a.csv", FileRole.TABLE), ("in/b.md", FileRole.TABLE), ("a.md", FileRole.DOCUMENT),
+        ("docs/a.txt", FileRole.OTHER), ("in/general_parameters.csv", FileRole.PARAMETERS), ("general_parameters.csv", FileRole.OTHER),
+    ],
+)  # fmt: skip
+def test_patterns_give_roles_in_their_order(path: str, role: FileRole) -> None:
+    opened = WorkspaceLayout(Mode.BUILD, {path: Path(path)}, {}, PATTERNS)
+    assert opened.role_of(path) is role
+    others = [each for each in FileRole if each is not role]
+    assert (list(opened.of_role(role, others[0])), opened.of_role(*others)) == ([path], {})
+
+
+def test_files_of_a_team_without_a_role_are_no_flaws(tmp_path: Path) -> None:
+    """Code and databases are read by the program of the team; a pattern without a file is named."""
+    files = {"plan.py": "", "Makefile": "", "in/t.csv": "a,a\n1,2\n", "in/u.db": "x", "in/v.xls": "x", "a.md": " "}
+    flaws = [str(flaw) for flaw in layout.find_flaws(open_files(tmp_path, files, patterns=PATTERNS))]
+    assert [flaw.partition(" ")[0] for flaw in flaws] == ["a.md", "in/t.csv", "in/v.xls", "workspace.yaml"]
+    assert "gone.txt" in flaws[-1]
+    assert "document" in flaws[-1]
+
+
+def test_problems_and_readings_are_listed_by_path_whatever_the_order_of_files(tmp_path: Path) -> None:
+    """Figures such as 2.300 beside whole ones, with commas elsewhere or in the first place, have two readings."""
+    unclear = "item;tons\na;950\nb;2.300\n"
+    files = {
+        "data/u.csv": unclear, "data/b.csv": "a;b\n1;2\n", "data/a.TSV": "a\tb\n1\t2,5\n", "data/general_parameters.csv": unclear,
+        "docs/z.md": "plain", "src/a.csv": unclear, "data/c.csv": "a,b\n1,2\n",
+    }  # fmt: skip
+    opened = open_files(tmp_path, files)
+    (tmp_path / "docs/y.md").write_bytes("Käse".encode("utf-16"))
+    (tmp_path / "docs/x.docx").write_bytes(b"PK\x03\x04")
+    more = {"docs/y.md": tmp_path / "docs/y.md", "docs/x.docx": tmp_path / "docs/x.docx"}
+    opened = WorkspaceLayout(Mode.BUILD, {**more, **opened.files}, {})
+    notes = {note.path: note.what for note in layout.find_notes(opened)}
+    assert list(notes) == ["data/a.TSV", "data/b.csv", "data/general_parameters.csv", "data/u.csv", "docs/y.md"]
+    assert "UTF-16" in notes["docs/y.md"]
+    assert "decimal commas" in notes["data/a.TSV"]
+    assert "UTF" not in notes["data/a.TSV"]
+    flaws = list(layout.find_number_flaws(opened.files))
+    assert [flaw.path for flaw in flaws] == ["data/general_parameters.csv", "data/u.csv"]
+    assert all(dialects.TWO_READINGS in flaw.what for flaw in flaws)
+    found = [flaw.path for flaw in layout.find_flaws(opened)]
+    assert found == ["data/general_parameters.csv", "data/u.csv", "docs/x.docx", "src/a.csv"]
+
+
+def test_a_problem_of_a_sheet_names_it_in_at_most_40_characters(tmp_path: Path) -> None:
+    name = "s" * 60
+    text = f"{dialects.SHEET}{name}\na;a\n1;950\n2;2.300\n"
+    opened = open_files(tmp_path, {"data/t.csv": text})
+    texts = [flaw.what for flaw in (*layout.find_flaws(opened), *layout.find_number_flaws(opened.files))]
+    texts += [note.what for note in layout.find_notes(opened)]
+    assert len(texts) >= 4
+    assert all(f"(sheet {name[:39]}…) " in text for text in texts)
+
+
+@pytest.mark.parametrize(
+    ("files", "flawed"),
+    [
+        ({"data/general_parameters.csv": "Parameter_Name,Value\n"}, ["data/general_parameters.csv"]),
+        ({"data/general_parameters.csv": "Parameter_Name,Value\n", "docs/a.md": "x"}, ["data/general_parameters.csv"]),
+        ({"data/general_parameters.csv": "Parameter_Name,Value\n", "data/t.csv": "a\n1\n"}, []),
+        ({"data/general_parameters.csv": "", "data/t.csv": "a\n1\n"}, ["data/general_parameters.csv"]),
+        ({"data/u.csv": "a,b\n", "data/t.csv": "a\n1\n"}, ["data/u.csv"]),
+    ],
+)
+def test_general_parameters_may_be_empty_beside_other_data(tmp_path: Path, files: dict, flawed: list[str]) -> None:
+    assert [flaw.path for flaw in layout.find_flaws(open_files(tmp_path, files))] == flawed
+    header = ",".join(tables.PARAMETERS_HEADER)
+    assert tables.read_table(f"{header}\n").flaws == (tables.NO_ROWS,)
