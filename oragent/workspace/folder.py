@@ -232,7 +232,7 @@ def add_parameters(text: str, new_parameters: list[dict[str, Any]]) -> str:
     columns = [title if title in keys else next(rest, "") for title in titles]
     place = columns.index(keys[0]) if keys[0] in columns else 0
     names = {cell.strip() for row in (table.rows if table else ()) for cell in row[place : place + 1]}
-    out = io.StringIO(newline="")
+    out = io.StringIO()
     ending = "\r\n" if "\r\n" in text else "\n"
     writer = csv.writer(out, delimiter=reading.separator if reading else ",", lineterminator=ending)
     if reading is None:
