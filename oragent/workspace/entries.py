@@ -137,7 +137,7 @@ def find_scripts(folder: Path) -> dict[str, str]:
     with suppress(WorkspaceError, configparser.Error, UnicodeDecodeError):
         parser = configparser.ConfigParser(interpolation=None)
         parser.read_string(read_bytes(folder / "setup.cfg", MAX_SEARCHED).decode())
-        lines = parser.get("options.entry_points", "console_scripts", fallback="").splitlines()
+        lines = parser.get("options.entry_points", "console_scripts").splitlines()
         scripts |= {name.strip(): value.strip() for name, _, value in (line.partition("=") for line in lines) if value}
     with suppress(WorkspaceError):
         text = read_head(folder / "setup.py")

@@ -46,6 +46,7 @@ HELPER = "extra = float(open('inputs/extra.txt').read())\n"
         ("python3.11 ./plan.py 'a b'", ProgramEntry("plan.py", "", ("a b",))),
         ("uv run python -m plan.main -v", ProgramEntry("", "plan.main", ("-v",))),
         ("uv run plan.py 2", ProgramEntry("plan.py", "", ("2",))),
+        ("python -u plan.py", ProgramEntry("plan.py")),
         ("python -u -B plan.py", ProgramEntry("plan.py")),
         ("cd m && python -m p", ProgramEntry("", "p", (), "m")),
         ("cd ./m/ && A=1 B=2 python p.py", ProgramEntry("m/p.py", "", (), "m", (), (("A", "1"), ("B", "2")))),
@@ -101,6 +102,21 @@ def test_settings_hold_the_entry_of_a_project(text: str, entry: ProgramEntry, tm
     assert (read.program, read.import_folders) == (entry.path, entry.import_folders or ("src", "."))
 
 
+def test_settings_hold_a_command_of_the_project_and_its_variables(tmp_path: Path) -> None:
+    put(
+        tmp_path,
+        {
+            "setup.py": "'mix = p:run'",
+            "p.py": "",
+            "workspace.yaml": "command: A=1 B=x mix 'a b'\nenvironment: {B: 2, C: 0.5}\n",
+        },
+    )
+    read = read_settings(tmp_path)
+    # The variables of the file win over those of the command.
+    assert read.variables == {"A": "1", "B": "2", "C": "0.5"}
+    assert (read.entry.module, read.entry.arguments, read.entry.variables) == ("p:run", ("a b",), ())
+
+
 def test_settings_without_a_file_are_those_of_usual_folders(tmp_path: Path) -> None:
     usual = ("docs/*", "data/*", "src/*")
     assert read_settings(tmp_path).task_patterns == usual
@@ -149,8 +165,9 @@ def test_commands_of_a_project_are_those_that_it_installs(tmp_path: Path) -> Non
     for text in ("project = 5\n", "not toml", '[project]\nscripts = "plan"\n'):
         put(tmp_path, {"pyproject.toml": text})
         assert find_scripts(tmp_path) == configured | written
-    (tmp_path / "setup.cfg").write_bytes(b"\xff")
-    assert find_scripts(tmp_path) == written
+    for content in (b"\xff", b"no section", b"[metadata]\nname = a\n", b"[options.entry_points]\ngui_scripts = a\n"):
+        (tmp_path / "setup.cfg").write_bytes(content)
+        assert find_scripts(tmp_path) == written
 
 
 @pytest.mark.slow

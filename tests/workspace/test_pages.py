@@ -1,6 +1,7 @@
 """What the page of a workspace says of records, verbs and versions that are made by hand."""
 
 import asyncio
+import itertools
 import re
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from oragent.workspace.pages import (
     render_page,
     write_page,
 )
-from oragent.workspace.versions import Versions
+from oragent.workspace.versions import Versions, WorkspaceVersion
 from tests.workspace.release import put
 
 
@@ -32,6 +33,7 @@ from tests.workspace.release import put
     ("record", "text"),
     [
         ({"objective": 1250.5, "unit": "EUR"}, "1,250.5 EUR"), ({"objective": 0.0}, "0"), ({"objective": -3, "unit": None}, "-3"),
+        ({"objective": 5, "unit": "u" * 20}, f"5 {'u' * 20}"), ({"objective": 5, "unit": "u" * 21}, f"5 {'u' * 20}"),
         # What is no finite number has no amount.
         ({"objective": None}, "–"), ({}, "–"), ({"objective": "5"}, "–"), ({"objective": float("inf")}, "–"),
     ],
@@ -80,6 +82,15 @@ def test_decisions_are_tables_of_the_values_that_are_known() -> None:
     assert "odd" not in text
     for record in ({}, {"variables": []}, {"variables": {"x": {"value": None}}}):
         assert _plan_tables(record) == ()
+
+
+def test_decisions_with_three_indices_are_a_table_with_one_of_them_across() -> None:
+    indices = list(itertools.product("ab", "xy", "pq"))
+    names = ["make[{}]".format(",".join(index)) for index in indices]
+    columns = {name: {"value": number, "unit": "t"} for number, name in enumerate(names, start=1)}
+    (block,) = _plan_tables({"variables": columns})
+    assert (block.title, len(block.rows), len(block.heads)) == ("make (t)", 2, 5)
+    assert [cell for row in block.rows for cell in row[1:]] == list("12345678")
 
 
 def make_verb(name: str, **result: Any) -> FinishedCase:
@@ -174,6 +185,33 @@ def test_the_page_shows_what_is_in_force_and_what_was_taken_back(
     # Of many versions the last ones are shown.
     monkeypatch.setattr(pages, "MAX_VERSIONS", 2)
     assert re.findall(r"<h3>([^<]*)</h3>", render_page(folder).partition("<h2>Versions")[2]) == titles[:2]
+
+
+def test_versions_of_other_clones_are_not_taken_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which verbs of another clone are in force there is not known here."""
+    put(tmp_path, {"docs/a.md": "# Bakery\n"})
+    history = [
+        WorkspaceVersion("1" * 40, 1, "builder", "first here", ("a.py",), "build-1"),
+        WorkspaceVersion("2" * 40, 2, "builder", "second here", ("a.py",), "build-2"),
+        WorkspaceVersion("3" * 40, 3, "builder", "elsewhere", ("a.py", "b.py"), "build-3", is_foreign=True),
+        WorkspaceVersion("4" * 40, 4, "person", "mine", ()),
+    ]
+    monkeypatch.setattr(Versions, "list_versions", lambda versions: tuple(history))
+    monkeypatch.setattr(
+        Versions, "list_own", lambda versions: (*history[:2], WorkspaceVersion("5", 5, "undo", "", undoes="2" * 40))
+    )
+    monkeypatch.setattr(Versions, "describe_diff", lambda versions, version: f"diff of {version[0]}")
+    page = render_page(tmp_path)
+    titles = re.findall(r"<h3>([^<]*)</h3>", page.partition("<h2>Versions")[2])
+    assert [title.partition(": ")[2] for title in titles] == [
+        "mine",
+        "elsewhere",
+        "second here (taken back)",
+        "first here",
+    ]
+    assert [page.index(f"diff of {number}") for number in "4321"] == sorted(
+        page.index(f"diff of {number}") for number in "1234"
+    )
 
 
 def test_a_page_of_a_folder_without_versions_begins_none(tmp_path: Path) -> None:
