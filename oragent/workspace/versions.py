@@ -36,6 +36,8 @@ MAX_NAME_BYTES, MAX_PATH_BYTES = 255, 4000
 FIELDS = ("%H", "%ct", "%an", "%s", "%(trailers:key=Verb,valueonly)", "%(trailers:key=Undoes,valueonly)")
 FORMAT = f"%x01{'%x02'.join(FIELDS)}%x03"
 SHORT = 10
+# Maximum number of bytes of a file with the name of a clone or the id of a version.
+MAX_ID_BYTES = 100
 
 
 @dataclass(frozen=True)
@@ -309,7 +311,7 @@ class Versions:
         holder = repository.store.locate("oragent-clone")
         name = ""
         with suppress(OSError):
-            name = files.read_bounded(holder, 100).strip()
+            name = files.read_bounded(holder, MAX_ID_BYTES).strip()
         if not (name.isalnum() and len(name) == 12):
             if self.readonly:
                 return ""
@@ -325,7 +327,7 @@ class Versions:
         present = path.read_text(encoding="utf-8", errors="surrogateescape") if path.is_file() else ""
         missing = [line for line in lines if line not in present.splitlines()]
         if missing:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            path.parent.mkdir(exist_ok=True)
             joint = "" if not present or present.endswith("\n") else "\n"
             text = present + joint + "".join(f"{line}\n" for line in missing)
             files.replace_file(path, text.encode(errors="surrogateescape"))
@@ -343,7 +345,7 @@ class Versions:
         marker = self.folder / PENDING_WRITE
         if not marker.is_file() or marker.is_symlink():
             return
-        commit = self.repository.try_resolve(read_bytes(marker, 100).decode("ascii", "replace").strip())
+        commit = self.repository.try_resolve(read_bytes(marker, MAX_ID_BYTES).decode("ascii", "replace").strip())
         if commit and commit != self.tip and self.repository.try_resolve(f"{commit}^") == self.tip:
             self.repository.git("update-ref", self._reference, commit)
         if commit and commit == self.tip:

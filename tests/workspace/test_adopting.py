@@ -13,16 +13,18 @@ from oragent.modelling.data.model_records import Objective, Row, Variable
 from oragent.modelling.data.model_values import Relation, Sense
 from oragent.modelling.files.model_files import write
 from oragent.modelling.operations.results import Figure
-from oragent.workspace import model_commands
+from oragent.workspace import adopting, model_commands
 from oragent.workspace.adopting import (
     MANY,
     MAX_TRIALS,
+    TRIAL_S,
     Adoption,
     ProgramTrial,
     adopt_folder,
     propose_settings,
     try_proposals,
 )
+from oragent.workspace.sources import FolderState
 from tests.workspace.release import put
 
 SOLVES = "import pulp\np.solve()\n"
@@ -67,6 +69,9 @@ def test_programs_come_by_likelihood_with_their_commands_and_models_after_them(t
     put(tmp_path / "written", {"logs/model.lp": "x"})
     # Without a program, models that one of another language wrote count too.
     assert propose_settings(tmp_path / "written") == [{"program": "logs/model.lp"}]
+    # What a program wrote is no model of its own.
+    put(tmp_path / "both", {"plan.py": SOLVES, "outputs/model.lp": "x"})
+    assert propose_settings(tmp_path / "both") == [{"program": "plan.py"}]
     put(tmp_path / "none", {"notes.md": "x"})
     for missing in ("none", "gone"):
         with pytest.raises(WorkspaceError) as caught:
@@ -104,6 +109,33 @@ def test_without_a_solved_model_the_likeliest_program_is_proposed(tmp_path: Path
     assert (adoption.is_solved, adoption.proposal) == (False, {"program": paths[0]})
     assert [trial.entry for trial in adoption.trials] == paths[:MAX_TRIALS]
     assert adoption.untried == tuple(paths[MAX_TRIALS:])
+
+
+def test_a_proposal_is_tried_with_a_limit_and_its_problem_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    states = []
+
+    def open_model(state: FolderState) -> None:
+        states.append(state)
+        raise WorkspaceError("x\n" * 200)
+
+    write_model(tmp_path / "a.mps")
+    monkeypatch.setattr(adopting, "open_state_model", open_model)
+    adoption = try_proposals(tmp_path, [{"program": "a.mps"}])
+    (state,) = states
+    assert (state.settings.time, state.settings.program, state.folder) == (TRIAL_S, "a.mps", tmp_path)
+    (trial,) = adoption.trials
+    assert (len(trial.reason), trial.reason.isprintable(), trial.is_solved, trial.status) == (300, True, False, "")
+    # A file that is there, also as a broken link, is never overwritten.
+    (tmp_path / "workspace.yaml").symlink_to(tmp_path / "gone")
+    with pytest.raises(WorkspaceError):
+        adopt_folder(tmp_path, write=True)
+    assert not (tmp_path / "gone").exists()
+    (tmp_path / "workspace.yaml").unlink()
+    monkeypatch.setattr(adopting, "FILE", "no/folder.yaml")
+    with pytest.raises(WorkspaceError):
+        adopt_folder(tmp_path, write=True)
 
 
 def test_variables_without_a_default_are_named_unless_they_are_set(tmp_path: Path) -> None:

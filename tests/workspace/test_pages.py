@@ -84,13 +84,25 @@ def test_decisions_are_tables_of_the_values_that_are_known() -> None:
         assert _plan_tables(record) == ()
 
 
-def test_decisions_with_three_indices_are_a_table_with_one_of_them_across() -> None:
-    indices = list(itertools.product("ab", "xy", "pq"))
+def test_decisions_with_many_indices_are_a_table_with_one_of_them_across(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    indices = list(itertools.product("ab", "xy", "pq", "uv"))
     names = ["make[{}]".format(",".join(index)) for index in indices]
-    columns = {name: {"value": number, "unit": "t"} for number, name in enumerate(names, start=1)}
+    columns = {name: {"value": 100 + number, "unit": "t"} for number, name in enumerate(names)}
     (block,) = _plan_tables({"variables": columns})
-    assert (block.title, len(block.rows), len(block.heads)) == ("make (t)", 2, 5)
-    assert [cell for row in block.rows for cell in row[1:]] == list("12345678")
+    assert (block.title, len(block.rows), block.heads[3:]) == ("make (t)", 8, ("u", "v"))
+    values = [str(100 + number) for number in range(16)]
+    assert [cell for row in block.rows for cell in row[3:]] == values
+    # The page has a maximum number of rows.
+    put(tmp_path, {"docs/a.md": "# Bakery\n", "src/a.py": ""})
+    monkeypatch.setattr(
+        pages, "read_record", lambda folder, files: {"variables": columns, "status": "optimal", "objective": 7.5}
+    )
+    monkeypatch.setattr(pages, "MAX_ROWS", 3)
+    page = render_page(tmp_path)
+    assert re.findall(r">(1\d\d)</td>", page) == values[:6]
+    assert "<dd>7.5<small>optimal</small></dd>" in page
 
 
 def make_verb(name: str, **result: Any) -> FinishedCase:

@@ -11,6 +11,7 @@ import pytest
 from oragent._base.errors import WorkspaceError
 from oragent.sandbox.children import run_child
 from oragent.workspace import git_store
+from oragent.workspace import repository as repository_module
 from oragent.workspace.repository import Repository
 from oragent.workspace.versions import Versions
 from tests.workspace.release import put
@@ -210,6 +211,28 @@ def test_large_files_come_from_their_local_store_or_are_named(folder, tmp_path):
     put(folder, {f".git/lfs/objects/{name[:2]}/{name[2:4]}/{name}": "other\n"})
     with pytest.raises(WorkspaceError, match=r"large\.csv"):
         contents(folder, "HEAD", tmp_path / "3")
+    # Git LFS has no pointers above 1024 bytes.
+    put(folder, {"d/large.csv": pointer.ljust(1024)})
+    commit(folder, "Longest")
+    with pytest.raises(WorkspaceError, match=r"large\.csv"):
+        contents(folder, "HEAD", tmp_path / "4")
+    put(folder, {"d/large.csv": pointer.ljust(1025)})
+    commit(folder, "Longer")
+    assert contents(folder, "HEAD", tmp_path / "5")["d/large.csv"] == pointer.ljust(1025)
+
+
+def test_a_file_of_a_revision_has_a_maximum_size(folder, monkeypatch):
+    repository = Repository.find(folder)
+    blob = git(folder, "rev-parse", "HEAD:a.txt").strip()
+    for most, is_read in ((2, True), (1, False)):
+        monkeypatch.setattr(repository_module, "MAX_BYTES", most)
+        if is_read:
+            assert repository.read_blobs([blob]) == {blob: b"2\n"}
+        else:
+            with pytest.raises(WorkspaceError):
+                repository.read_blobs([blob])
+    assert repository.list_blobs("") == {}
+    assert (repository.read_file("HEAD", "a.txt"), repository.read_file("HEAD", "none")) == (b"2\n", None)
 
 
 def test_an_absent_object_is_an_error_of_one_line(folder, tmp_path):

@@ -2,6 +2,7 @@
 
 import hashlib
 import itertools
+import os
 import re
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,6 +11,7 @@ import pytest
 
 from oragent._base import files
 from oragent._base.errors import WorkspaceError
+from oragent.workspace import versions as versions_module
 from oragent.workspace.undoing import restore_files, undo_last
 from oragent.workspace.versions import PERSON, Versions, WorkspaceVersion, find_repository
 from tests.workspace.release import put
@@ -101,12 +103,34 @@ def test_a_cut_off_write_does_not_overwrite_what_a_person_wrote_since(tmp_path, 
         assert (tmp_path / "a.py").read_text() == "a person's"
 
 
-@pytest.mark.parametrize("path", ["../a.py", "/tmp/a.py", "link/a.py", "", ".git/hooks/pre-commit", "src/.GIT/config"])
-def test_no_path_leads_out(tmp_path, path):
-    (tmp_path / "w").mkdir()
-    (tmp_path / "w" / "link").symlink_to(tmp_path)
-    with Versions(tmp_path / "w") as store, pytest.raises(WorkspaceError, match="leads out"):
-        store.write_version({path: "x"}, "builder", "out")
+PATHS_OUT = [
+    "../a.py",
+    "/tmp/a.py",
+    "link/a.py",
+    "",
+    ".git/hooks/pre-commit",
+    "src/.GIT/config",
+    "a/../b",
+    "d/link",
+    "link",
+]
+
+
+def test_no_path_leads_out(tmp_path):
+    put(tmp_path, {"w/d/file": "x", "w/file": "x"})
+    for name in ("link", "d/link"):
+        (tmp_path / "w" / name).symlink_to(tmp_path)
+    with Versions(tmp_path / "w") as store:
+        for path in PATHS_OUT:
+            with pytest.raises(WorkspaceError, match="leads out"):
+                store.write_version({path: "x"}, "builder", "out")
+        # A file is no folder.
+        for path in ("file/x", "d/file/x", "d/file/x/y"):
+            with pytest.raises(WorkspaceError, match="is a file"):
+                store.read_file(path)
+        assert store.read_file("d/file") == b"x"
+        assert store.read_file("new/d/file") is None
+        assert store.list_versions() == ()
 
 
 def test_a_full_disk_loses_nothing(tmp_path, monkeypatch):
@@ -353,6 +377,32 @@ def test_a_write_that_was_cut_off_is_finished_also_where_a_file_is_gone_already(
     assert not (tmp_path / ".oragent/writing").exists()
 
 
+def test_a_write_that_was_cut_off_is_finished_as_far_as_files_can_be_written(tmp_path):
+    first = {"a.txt": "1\n", "b.txt": "1\n", "c.txt": "1\n", "d.txt": "1\n"}
+    with Versions(tmp_path) as store:
+        store.write_version(first, "run", "first")
+        second = store.write_version(dict.fromkeys(first, "2\n"), "run", "second")
+        changes = [change.path for change in store.read_changes(second)]
+    # As a process leaves it that is killed at once; meanwhile the user has changed two of the files.
+    put(tmp_path, {"a.txt": "of the user\n", "b.txt": "1\n", "d.txt": "1\n", ".oragent/writing": second})
+    (tmp_path / "c.txt").unlink()
+    (tmp_path / "c.txt").mkdir()
+    with Versions(tmp_path):
+        pass
+    assert changes == list(first)
+    assert [(tmp_path / name).read_text() for name in ("a.txt", "b.txt", "d.txt")] == ["of the user\n", "2\n", "2\n"]
+    assert (tmp_path / "c.txt").is_dir()
+    assert not (tmp_path / ".oragent/writing").exists()
+    # A link is not followed.
+    (tmp_path / "marker").write_text(second)
+    (tmp_path / ".oragent/writing").symlink_to(tmp_path / "marker")
+    put(tmp_path, {"b.txt": "1\n"})
+    with Versions(tmp_path):
+        pass
+    assert (tmp_path / "b.txt").read_text() == "1\n"
+    assert (tmp_path / ".oragent/writing").is_symlink()
+
+
 def test_a_write_that_was_cut_off_before_its_version_counts_is_finished_and_an_old_one_changes_nothing(tmp_path):
     with Versions(tmp_path) as store:
         first = store.write_version({"deep/er/a.txt": "1\n"}, "run", "first")
@@ -426,3 +476,65 @@ def test_versions_of_several_clones_have_one_order_in_each_clone(first, second, 
         assert " ".join(version.id for version in versions) == order
         ids = [version.id for version in versions if not version.is_foreign]
         assert ids == [version.id for version in histories[references[own]]]
+
+
+def test_names_that_are_no_text_are_versioned_and_local_files_are_not_even_if_git_tracks_them(tmp_path):
+    odd = os.fsdecode(b"\xff.txt")
+    put(tmp_path, {"z.txt": "1\n", "answers/a.md": "1\n", odd: "1\n", "two\nlines": "1\n"})
+    begin(tmp_path)
+    git(tmp_path, "add", "--force", "answers/a.md")
+    with Versions(tmp_path) as store:
+        first = store.save_snapshot("first")
+        assert set(store.repository.list_blobs(first)) == {"z.txt", odd}
+        put(tmp_path, {"a.txt": "2\n"})
+        second = store.write_version({odd: "2\n", "z.txt": None}, "run", "second")
+        assert [change.path for change in store.read_changes(second)] == ["z.txt", odd]
+        snapshot = store.list_versions()[1]
+        assert ([change.path for change in store.read_changes(snapshot.id)], snapshot.paths) == (["a.txt"], ("a.txt",))
+        assert store.list_versions()[-1].paths == ("z.txt", odd)
+        # Paths of a version are in alphabetical order, also new ones.
+        third = store.write_version({"b.txt": "3\n", "z.txt": "3\n", "a.txt": None}, "run", "third")
+        assert [change.path for change in store.read_changes(third)] == ["a.txt", "b.txt", "z.txt"]
+    assert (tmp_path / odd).read_text() == "2\n"
+
+
+@pytest.mark.parametrize(("count", "shown", "more"), [(3, 3, []), (4, 4, []), (5, 4, ["... 1 more lines"])])
+def test_a_diff_of_as_many_lines_as_are_shown_is_whole(count, shown, more, tmp_path, monkeypatch):
+    monkeypatch.setattr(versions_module, "MAX_LINES", 4)
+    monkeypatch.setattr(versions_module, "MAX_CHARACTERS", 20)
+    store = Versions(tmp_path, readonly=True)
+    lines = [f"+{number}".ljust(21, "x") for number in range(count)]
+    store._repository = SimpleNamespace(git=lambda *words: "".join(f"{line}\n" for line in lines).encode() + b"\n")
+    assert store.describe_diff("1").splitlines() == [line[:20] for line in lines[:shown]] + more
+
+
+def test_files_of_another_folder_are_readable_for_git_while_they_are_stored(tmp_path):
+    calls = []
+    store = Versions(tmp_path, readonly=True)
+    store._repository = SimpleNamespace(git=lambda *words, **options: calls.append(options) or b"1\n2\n")
+    odd = os.fsdecode(b"\xff")
+    assert store.save_files(tmp_path / "draft", [odd, "no\nname", "b"]) == {odd: "1", "b": "2"}
+    content = f"{tmp_path.resolve()}/draft/{odd}\n{tmp_path.resolve()}/draft/b\n"
+    assert calls == [{"content": os.fsencode(content), "readable": [tmp_path / "draft"]}]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_taken"),
+    [
+        ("0123456789ab", True), ("0123456789ab\n", True), ("0123456789a", False), ("0123456789abc", False),
+        ("0123456789-b", False), (f"0123456789ab{' ' * 200}", False), ("", False),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("prefix", ["", "model/"])
+def test_a_clone_has_a_name_of_twelve_letters(text, is_taken, prefix, tmp_path):
+    scope = hashlib.sha256(b"model/").hexdigest()[:8] if prefix else "top"
+    store = Versions(tmp_path, readonly=True)
+    holder = tmp_path / "oragent-clone"
+    holder.write_text(text)
+    repository = SimpleNamespace(prefix=prefix, store=SimpleNamespace(locate=lambda name: tmp_path / name))
+    assert store._find_reference(repository) == (f"refs/oragent/0123456789ab/{scope}" if is_taken else "")
+    assert holder.read_text() == text
+    store.readonly = False
+    name = store._find_reference(repository).split("/")[2]
+    assert re.fullmatch("[0-9a-f]{12}", name)
+    assert (holder.read_text().strip() == name, name == "0123456789ab") == (True, is_taken)
