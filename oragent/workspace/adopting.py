@@ -93,9 +93,7 @@ def propose_settings(folder: Path) -> list[dict[str, Any]]:
     programs = rank_programs({path: file for path, file in own.items() if path.endswith(".py")})
     commands = {line: path for line, path in find_commands(folder, files).items() if path in programs}
     # A program is run by its command if there is one.
-    entries: list[dict[str, Any]] = [
-        {"command": line} for line in sorted(commands, key=lambda line: programs.index(commands[line]))
-    ]
+    entries: list[dict[str, Any]] = [{"command": line} for line in commands]
     entries += [{"program": path} for path in programs if path not in commands.values()]
     entries.sort(key=lambda entry: programs.index(entry.get("program") or commands[entry["command"]]))
     models = [path for path in own if path.endswith(MODELS)]
