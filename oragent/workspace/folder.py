@@ -299,7 +299,7 @@ def save_pending(folder: Path, pending: PendingVerb) -> None:
 def clear_pending(folder: Path) -> None:
     """Delete the stored verb after it has finished."""
     with suppress(OSError):
-        (folder / PENDING_FILE).unlink(missing_ok=True)
+        (folder / PENDING_FILE).unlink()
 
 
 def read_pending(folder: Path) -> PendingVerb | None:

@@ -52,6 +52,8 @@ COMMAS = "Parameter_Name;Value\nx;1,5\n"
         (PLAIN, [{"name": "y", "value": "1"}, {"name": "y ", "value": "2"}], "y,1\n"),
         (PLAIN, [{"name": "1", "value": "3"}], "1,3\n"), ("Parameter_Name,Unit\nx,t\n", [{"name": "t", "unit": "u"}], "t,u\n"),
         ("Value,Unit\n1,t\n", [{"name": "t", "value": "2"}], "2,\n"), ("\nParameter_Name,Value\nx,1\n", [{"name": "y"}], "y,\n"),
+        ("Name,Value\nx,1\n", [{"name": "x", "value": "2"}, {"name": "y", "value": "2"}], "y,2\n"),
+        ("Value,Parameter_Name\n1,x\n", [{"name": "x", "value": "2"}], ""),
         # Figures in the notation of the table; texts stay.
         (PLAIN, [{"name": "y", "value": "1.5"}], "y,1.5\n"), (COMMAS, [{"name": "y", "value": "1.5"}], "y;1,5\n"),
         (COMMAS, [{"name": "y", "value": "1,200.5"}], "y;1200,5\n"), (COMMAS, [{"name": "y", "value": "v1.5"}], "y;v1.5\n"),
@@ -108,8 +110,9 @@ def test_a_workspace_states_no_task_while_all_documents_are_the_first_ones(tmp_p
     home = WorkspaceFolder(tmp_path)
     put(tmp_path, {"docs/a.md": WELCOME, "data/a.csv": "x", "readme.md": "x"})
     assert home.is_unwritten()
-    put(tmp_path, {"docs/b.md": "A task.\n"})
-    assert not home.is_unwritten()
+    for content in (b"A task.\n", b"caf\xe9\n"):
+        (tmp_path / "docs/b.md").write_bytes(content)
+        assert not home.is_unwritten()
 
 
 def test_answers_are_files_and_never_written_through_links(tmp_path: Path) -> None:
@@ -180,6 +183,18 @@ def test_a_verb_is_stored_with_all_its_arguments_until_it_ends(tmp_path: Path) -
     (tmp_path / ".oragent").write_text("no folder")
     with pytest.raises(WorkspaceError):
         save_pending(tmp_path, pending)
+
+
+def test_files_beside_a_model_are_taken_in_alphabetical_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    filled: dict[str, str] = {}
+    monkeypatch.setattr(folder_module, "_fill_folder", lambda folder, contents, *words: filled.update(contents))
+    model = IndexedModel.from_records((Variable("x", 0.0, 4.0),), (), Objective({"x": 2.0}), Sense.MAXIMIZE)
+    names = ["a.md", "b.csv", "c.txt", "d.csv"]
+    put(tmp_path, dict.fromkeys(names, "a,b\n"))
+    write(model, tmp_path / "milp.json")
+    monkeypatch.setattr(Path, "iterdir", lambda folder: iter([folder / name for name in (*names[::-1], "milp.json")]))
+    create_from_model(tmp_path, tmp_path / "w")
+    assert list(filled)[:4] == ["docs/a.md", "data/b.csv", "docs/c.txt", "data/d.csv"]
 
 
 @pytest.mark.parametrize(
