@@ -317,7 +317,7 @@ class ToolSession:
             return str(resolved)
         number = tables.parse_number(value)
         stated = find_figures(resolved.value or "")
-        if number is not None and not any(math.isclose(abs(number), figure, rel_tol=1e-9) for figure in stated):
+        if number is not None and not any(math.isclose(abs(number), figure) for figure in stated):
             return f"line {citation.line} of {citation.path} does not state {value}"
         return ""
 
@@ -520,7 +520,7 @@ def _describe_table(path: str, sheet: str, reading: tables.TableReading, plain_t
     lines += [f"{repeated} rows repeat an earlier one"] if repeated else []
     lines += [f"flaw: {flaw}" for flaw in reading.flaws]
     lines += [f"note: {gap}" for gap in _list_gaps(table)]
-    first, last = _line_span(rows, max(1, len(table.rows)))
+    first, last = _line_span(rows, len(table.rows))
     last = min(last, first - 1 + MAX_ROWS)
     remaining = len(table.rows) - last
     more = [f"({remaining} more rows: read_file with lines)"] if remaining > 0 else []
@@ -562,10 +562,11 @@ def _line_span(lines: str, count: int) -> tuple[int, int]:
     if not lines.strip():
         return 1, count
     match = re.fullmatch(r"\s*([0-9]{1,9})\s*(?:-\s*([0-9]{1,9})\s*)?", lines)
-    low, high = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
-    if not 1 <= low <= high:
-        raise WorkspaceError(f"lines is {shorten(lines, 20)!r}; expected such as 20-80, counted from 1")
-    return low, high
+    if match:
+        low, high = int(match[1]), int(match[2] or match[1])
+        if 1 <= low <= high:
+            return low, high
+    raise WorkspaceError(f"lines is {shorten(lines, 20)!r}; expected such as 20-80, counted from 1")
 
 
 def _argument_flaw(arguments: Mapping[str, Any], properties: Mapping[str, Any], needed: list[str]) -> str:

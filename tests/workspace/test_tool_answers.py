@@ -1,5 +1,7 @@
 """Answers of the tools on files, tables, parameters and figures, without a sandbox."""
 
+import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +50,7 @@ class FileRunner(Runner):
 @pytest.fixture
 def session(tmp_path: Path) -> ToolSession:
     put(tmp_path, {
-        "docs/a.md": "# Bakery\nEach day the oven takes 40 loaves.\nThere are 100 kg of flour.\nNobody works on 3 Sundays.\n",
+        "docs/a.md": "# Bakery\nEach day the oven takes 40 loaves.\nThere are 100 kg of flour.\nNobody works on 3 Sundays.\nOf 20 boxes, 12 are blue.\n",
         DATA: TABLE, PROGRAM: "import pulp\n", "src/.keep": "",
     })  # fmt: skip
     runner: Any = FileRunner()
@@ -68,6 +70,7 @@ def test_a_file_is_read_by_lines_and_says_how_many_follow(session: ToolSession) 
         ("", 1, MAX_LINES),
         ("10-12", 10, 12),
         ("40-9999", 40, MAX_LINES + 39),
+        ("50-9999", 50, MAX_LINES + 49),
         (f"{MAX_LINES + 40}-9999", MAX_LINES + 40, MAX_LINES + 50),
     ):
         shown = use(session, "read_file", path="docs/long.md", lines=wanted).splitlines()
@@ -112,10 +115,28 @@ def test_a_table_is_described_by_its_size_its_gaps_and_its_rows(session: ToolSes
     # A first column that mostly repeats is none of identifiers.
     assert "occurs in several" not in use(session, "show_table", path="data/ids.csv")
     assert "more rows" not in gaps
+    titles = [f"{'x' * 60} {at}" for at in range(6)]
+    put(session.folder, {
+        "data/half.csv": "shop,tons\na,1\na,2\nb,3\nb,4\nc,5\nd,6\n", "data/short.csv": "shop,tons,kind\na,1,x\nb,2\n", "data/bare.csv": "shop,tons\n",
+        "data/many.csv": "shop,tons\n" + "".join(f"{title},\n{title},1\n{at},2\n" for at, title in enumerate(titles)),
+        "data/more.csv": f"shop;tons\n{rows.replace(',', ';')}", "data/one.csv": f"shop,tons\n{rows.partition(f'shop {MAX_ROWS + 2},')[0]}",
+    })  # fmt: skip
+    assert "shop occurs in several rows for a, b\n" in use(session, "show_table", path="data/half.csv")
+    assert use(session, "show_table", path="data/short.csv").endswith("b,2")
+    assert use(session, "show_table", path="data/bare.csv").endswith("\n\nshop,tons")
+    many = use(session, "show_table", path="data/many.csv").splitlines()
+    assert next(line for line in many if "empty cells" in line).endswith("6 empty cells, in row 1, 4, 7, 10, 13")
+    assert next(line for line in many if "several rows" in line).count("x" * 39 + "…") == 5
+    assert not any("x" * 40 in line for line in many if "several rows" in line)
+    more = use(session, "show_table", path="data/more.csv").splitlines()
+    assert (more[-2], "5 more rows" in more[-1]) == (f"shop {MAX_ROWS},{MAX_ROWS}", True)
+    assert "1 more rows" in use(session, "show_table", path="data/one.csv").splitlines()[-1]
     other = use(session, "show_table", path="data/semi.csv")
     assert "read_table('data/semi.csv')" in other
     assert other.endswith("a,1.5\nb,2.5")
     assert "read_table" not in gaps
+    (session.folder / "data/old.csv").write_bytes("Ort,Menge\nKöln,5\n".encode("cp1252"))
+    assert "read_table('data/old.csv')" in use(session, "show_table", path="data/old.csv")
     assert "empty" in use(session, "show_table", path="data/empty.csv")
 
 
@@ -141,6 +162,8 @@ def test_files_are_written_within_limits_and_keep_their_line_ends(session: ToolS
     session.writable = ()
     assert "You may write: nothing" in use(session, "list_files")
     assert "may not be written" in use(session, "write_file", path="src/a.py", text="a")
+    session.writable = ("src/*",)
+    assert use(session, "write_file", path="src/more/deep/a.py", text="a") == "src/more/deep/a.py has 1 lines now"
 
 
 @pytest.mark.parametrize(
@@ -148,6 +171,7 @@ def test_files_are_written_within_limits_and_keep_their_line_ends(session: ToolS
     [
         ({"name": "oven", "value": "40", "source": SOURCE, "unit": "loaves", "meaning": "a day"}, "oven,40,loaves,a day [docs/a.md:2]"),
         ({"name": "oven", "value": "-40", "source": SOURCE}, "oven,-40,,[docs/a.md:2]"),
+        ({"name": "box", "value": "12", "source": '[docs/a.md:5 "boxes"]'}, "box,12,,[docs/a.md:5]"),
         # A figure that the line does not state, no citation of one line, no number, no name.
         ({"name": "oven", "value": "41", "source": SOURCE}, None), ({"name": "oven", "value": "40", "source": "the text"}, None),
         ({"name": "oven", "value": "40", "source": f"{SOURCE} {SOURCE.replace(':2', ':1')}"}, None), ({"name": "oven", "value": "forty", "source": SOURCE}, None),
@@ -189,6 +213,16 @@ def test_a_cell_is_set_unless_a_source_states_it(session: ToolSession, cell: str
     answer = use(session, "set_cell", cell=cell, value=f" {value} ")
     assert answer.endswith(f"is {value} now") is is_set
     assert ((session.folder / DATA).read_text() != TABLE) is is_set
+
+
+def test_a_formula_of_a_workbook_is_not_written_over(session: ToolSession) -> None:
+    book = pytest.importorskip("openpyxl").Workbook()
+    for row in (("name", "value"), ("oven", 40), ("twice", "=2*B2")):
+        book.active.append(row)
+    book.save(session.folder / "data/a.xlsx")
+    content = (session.folder / "data/a.xlsx").read_bytes()
+    assert "formula" in use(session, "set_cell", cell="data/a.xlsx[twice, value]", value="9")
+    assert (session.folder / "data/a.xlsx").read_bytes() == content
 
 
 def test_a_submission_is_checked_until_it_repeats_its_errors(session: ToolSession) -> None:
@@ -240,10 +274,19 @@ def test_an_answer_is_submitted_with_references_that_can_be_filled(session: Tool
         'It earns {r1.objective}, from 7 shops and 40 loaves [docs/a.md:2 "takes 40"], of 100 asked.', "What of 100?"
     )
     assert "400" in filled
+    # Neither the results, the question nor the cited line have the 7.
+    assert re.findall(r"_(\d+)_", filled) == ["7"]
+    broken = session.fill_answer('The 41 loaves [docs/a.md:2 "takes 41"].', "What?")
+    assert re.findall(r"_(\d+)_", broken) == ["41"]
+    assert session._open_model().study.limits.seconds == session.runner.limits.cpu_s
     assert filled.count('[docs/a.md:2 "takes 40"]') == 1
     marked = session.fill_answer("There are 17 shops.", "What?")
     assert marked != "There are 17 shops."
     assert session.fill_answer("There are 17 shops.", "What of 17?") == "There are 17 shops."
+    # With the last call, a reference that cannot be filled does not hold up the answer.
+    last = ToolSession(session.folder, session.runner, program=PROGRAM, max_calls=2)
+    use(last, "query", line="solve")
+    assert use(last, "submit", answer="It earns {r9.objective}.") == "done"
     unasked = ToolSession(session.folder, session.runner)
     assert unasked.fill_answer("There are 17 shops.", "What?") == "There are 17 shops."
     assert unasked.fill_answer("No figure.", "What?") == "No figure."
@@ -255,6 +298,8 @@ def test_a_query_changes_the_model_or_cells_of_the_last_program(session: ToolSes
     assert "objective 250" in changed
     assert changed.endswith("before the change: objective 400")
     assert (session.folder / DATA).read_text() == TABLE
+    first = ToolSession(session.folder, session.runner, program=PROGRAM)
+    assert use(first, "query", line=f"{DATA}[flour, Value] = 50").endswith("before the change: objective 400")
     alone = ToolSession(session.folder, session.runner)
     assert "run a program" in use(alone, "query", line=f"{DATA}[flour, Value] = 50")
     assert "no model" in use(alone, "query", line="solve")
@@ -274,6 +319,8 @@ def test_the_person_answers_in_order_and_then_is_asked(session: ToolSession) -> 
     assert not session.has_ended
     use(session, "ask_person", question="Three?")
     assert (session.question, session.has_ended) == ("Three?", True)
+    use(session, "ask_person", question="?" * 1001)
+    assert session.question == "?" * 999 + "…"
 
 
 def test_calls_are_counted_and_wrong_ones_are_answered(session: ToolSession) -> None:
@@ -304,5 +351,7 @@ def test_a_run_is_described_by_its_last_models_and_the_end_of_its_output() -> No
     assert lines[0].endswith(": why")
     assert not any("exit code" in line for line in lines)
     assert lines[-2:] == ["stderr:", "late"]
+    note = tools.describe_run(replace(run, models=(SolvedModel(None, note="n" * 201),))).splitlines()[1]
+    assert note == f"model solved: {'n' * 199}…"
     failed = ProgramRun(ProgramOutcome.ERROR, 1, reason="why")
     assert tools.describe_run(failed).endswith("exit code 1, why")
