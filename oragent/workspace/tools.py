@@ -253,8 +253,9 @@ class ToolSession:
             return f"write_file: the text has {len(text)} characters; expected at most {MAX_WRITTEN}"
         if path.casefold().endswith(BINARY):
             return f"write_file: {shorten_path(path)} is no text; change cells with set_cell, or write CSV"
-        self._write_text(path, text if text.endswith("\n") else f"{text}\n")
-        return f"{path} has {text.count(chr(10)) + 1} lines now"
+        lines = text.removesuffix("\n").split("\n")
+        self._write_text(path, "\n".join([*lines, ""]))
+        return f"{path} has {len(lines)} lines now"
 
     def _edit(self, path: str, edits: str) -> str:
         path = self._may_write(path)

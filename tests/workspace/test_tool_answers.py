@@ -141,7 +141,9 @@ def test_a_table_is_described_by_its_size_its_gaps_and_its_rows(session: ToolSes
 
 
 def test_files_are_written_within_limits_and_keep_their_line_ends(session: ToolSession) -> None:
-    assert use(session, "write_file", path="src/a.py", text="a\nb\n") == "src/a.py has 3 lines now"
+    assert use(session, "write_file", path="src/a.py", text="a\nb\n") == "src/a.py has 2 lines now"
+    assert use(session, "write_file", path="src/a.py", text="a\nb") == "src/a.py has 2 lines now"
+    assert (session.folder / "src/a.py").read_text() == "a\nb\n"
     assert use(session, "write_file", path="src/a.py", text="x" * MAX_WRITTEN).startswith("src/a.py has 1 ")
     assert (session.folder / "src/a.py").read_text() == "x" * MAX_WRITTEN + "\n"
     for path, text in (("src/a.py", "x" * (MAX_WRITTEN + 1)), ("src/a.py", "a\0b"), ("data/a.xlsx", "a")):
