@@ -396,7 +396,8 @@ def _bounded_text(path: str, file: Path) -> str:
         return f"({problem})"
     if len(text) <= MAX_SHOWN:
         return text
-    shown = text[: text.rfind("\n", 0, MAX_SHOWN) + 1] or text[:MAX_SHOWN]
+    beginning = text[:MAX_SHOWN]
+    shown = beginning[: beginning.rfind("\n") + 1] or beginning
     return f"{shown}... {text.count(chr(10)) - shown.count(chr(10))} more lines"
 
 

@@ -22,13 +22,14 @@ from oragent.workspace import agent_tasks
 from oragent.workspace.agent_tasks import (
     MAX_SHOWN,
     VerbRunner,
+    WorkspaceDraft,
     _bounded_text,
     _describe_gap,
     _describe_result,
     _parse_plan,
     failure_request,
 )
-from oragent.workspace.folder import RequestStatus, WorkspaceFolder, list_requests
+from oragent.workspace.folder import ChangeRequest, RequestStatus, WorkspaceFolder, list_requests
 from oragent.workspace.runner import ProgramRun, SolvedModel
 from oragent.workspace.settings import LIMITS, WorkspaceSettings
 from oragent.workspace.versions import Versions
@@ -47,6 +48,12 @@ def run_of(status: SolveStatus | None, model: Any = MADE, stop: ProgramOutcome =
 
 
 CONFLICT = make_model({**FIGURES, "most_rye": "4", "order": "9"})
+PLAN: dict[str, Any] = {
+    "summary": "fewer loaves", "rows": [{"name": "rye_sold", "change": "add"}],
+    "data": [{"name": "most_rye", "value": "40", "unit": "loaves", "meaning": "sold", "neutral": "1000"}],
+}  # fmt: skip
+TITLES = "Parameter_Name,Value,Unit,Context_Description\n"
+TABLE = f"{TITLES}flour,100,kg,there\n"
 ENDLESS = MADE.with_records(rows=(), variables=(Variable("rye"), Variable("wheat", 0, 5)))
 
 
@@ -103,6 +110,35 @@ def test_a_change_within_the_gap_is_no_change(change: Figure, words: str) -> Non
     assert _describe_gap(None) == ""
 
 
+@pytest.mark.parametrize("count", [19, 20, 21])
+def test_at_most_twenty_variables_without_end_are_named(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
+    monkeypatch.setattr(agent_tasks, "ray", lambda model: {f"x{at}": 1.0 for at in range(count)})
+    assert failure_request(run_of(SolveStatus.UNBOUNDED, ENDLESS)).count("without end") == min(count, 20)
+
+
+@pytest.mark.parametrize(
+    ("table", "patterns", "written"),
+    [
+        (TABLE, (), f"{TABLE}most_rye,40,loaves,sold\n"), (None, (), f"{TITLES}most_rye,40,loaves,sold\n"), (TABLE, ("inputs/*",), f"{TABLE}most_rye,40,loaves,sold\n"),
+        # The data of this folder lie elsewhere.
+        (None, ("inputs/*",), None),
+    ],
+)  # fmt: skip
+def test_new_figures_of_a_plan_are_written_where_the_folder_has_such_a_table(
+    tmp_path: Path, table: str | None, patterns: tuple[str, ...], written: str | None
+) -> None:
+    put(tmp_path, {} if table is None else {DATA: table})
+    verbs: Any = VerbRunner(None, None, None, None, WorkspaceSettings(data=patterns))  # type: ignore[arg-type]
+    draft = WorkspaceDraft(tmp_path, {} if table is None else {DATA: "0"})
+    request = ChangeRequest("requests/deep/a.md", RequestStatus.OPEN, "Fewer.")
+    verbs._prepare(draft, request, {**PLAN, "data": [*PLAN["data"], "odd"]})
+    assert (tmp_path / request.path).read_text() == "Fewer."
+    assert json.loads((tmp_path / "plan.json").read_text())["rows"] == PLAN["rows"]
+    assert "\n " in (tmp_path / "plan.json").read_text()
+    assert (tmp_path / DATA).exists() is (written is not None)
+    assert written is None or (tmp_path / DATA).read_text() == written
+
+
 def test_a_long_file_is_shown_up_to_a_whole_line(tmp_path: Path) -> None:
     lines = [f"{at:06d}" for at in range(MAX_SHOWN // 7 + 10)]
     put(tmp_path, {"long.md": "\n".join(lines) + "\n", "short.md": "x" * MAX_SHOWN, "wide.md": "y" * (MAX_SHOWN + 1)})
@@ -126,8 +162,6 @@ def call(name: str, **arguments: object) -> Message:
     return Message("assistant", "", (ToolCall("1", name, arguments),))
 
 
-PLAN = {"summary": "fewer loaves", "rows": [{"name": "rye_sold", "change": "add"}],
-        "data": [{"name": "most_rye", "value": "40", "unit": "loaves", "meaning": "sold", "neutral": "1000"}]}  # fmt: skip
 LATER = call(
     "edit", path="docs/a.md", edits="<<<<<<< SEARCH\nBake.\n=======\nBake, at most most_rye of rye.\n>>>>>>> REPLACE\n"
 )
@@ -237,7 +271,7 @@ def test_a_revision_is_planned_prepared_compared_and_written(tmp_path: Path) -> 
     assert (planner.temperature, reviser.role) == (0.0, "reviser")
 
 
-REFUSED = {**PLAN, "data": [{**PLAN["data"][0], "neutral": "30"}]}  # type: ignore[dict-item]
+REFUSED = {**PLAN, "data": [{**PLAN["data"][0], "neutral": "30"}]}
 
 
 def test_a_revision_that_loses_a_former_rule_is_kept_and_accepted_later(tmp_path: Path) -> None:

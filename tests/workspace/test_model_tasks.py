@@ -21,6 +21,7 @@ from oragent.modelling.operations.outcomes import SolveLimits
 from oragent.modelling.solving.model_solving import solve
 from oragent.workspace import model_tasks
 from oragent.workspace.cells import read_change
+from oragent.workspace.model_results import CellEdit
 from oragent.workspace.model_tasks import (
     _keeps_solution,
     ask_lines,
@@ -365,6 +366,21 @@ def test_a_revision_keeps_a_solution_or_the_proof_that_there_is_none(
 ) -> None:
     sides = [SimpleNamespace(known=SimpleNamespace(outcome=SimpleNamespace(status=status))) for status in (former, now)]
     assert _keeps_solution(*sides) is keeps  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("edit", "text"),
+    [
+        (CellEdit(path="a.csv", row="r", column="c", before="1", after="2"), "a.csv, row r, column c: 1 → 2"),
+        (CellEdit(path="a.csv", row="r", column="c", before=None, after=""), "a.csv, row r, column c: none → empty"),
+        (CellEdit(path="a.db", table="t", row="r", column="c", before="", after=None), "a.db, sheet t, row r, column c: empty → none"),
+        (CellEdit(path="p" * 160, before="1", after="2"), "p" * 160),
+    ],
+)  # fmt: skip
+def test_a_changed_cell_is_described_by_its_place_and_texts(edit: CellEdit, text: str) -> None:
+    assert str(edit) == text
+    place, _, change = str(edit.model_copy(update={"path": "p" * 200})).partition(": ")
+    assert (len(place), change) == (160, text.partition(": ")[2])
 
 
 def test_a_run_has_the_result_of_its_last_model(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from oragent.ledger import Study
 from oragent.llm.callable import Scripted
 from oragent.llm.model import Message, Request, ToolCall
 from oragent.workspace.agent_sessions import (
+    NUDGE,
     TEMPERATURE,
     AgentWork,
     PersonAsked,
@@ -112,7 +113,21 @@ def test_an_agent_that_only_talks_leaves_its_last_words(tmp_path: Path) -> None:
     assert work is not None
     assert (work.answer, work.calls, len(requests)) == ("Rye, I say.", 0, 3)
     # Each time but the first it is told to use a tool.
-    assert len({message.content for message in requests[-1].messages if message.role == "user"}) == 2
+    assert [message.content for message in requests[-1].messages if message.role == "user"] == [
+        "a request",
+        NUDGE,
+        NUDGE,
+    ]
+
+
+def test_an_agent_that_runs_out_of_calls_leaves_its_last_words(tmp_path: Path) -> None:
+    for words, left in (("Rye, so far.", "Rye, so far."), ("", "")):
+        session = open_session(tmp_path / "home")
+        session.max_calls = 1
+        messages = [Message("assistant", text, (ToolCall("1", "list_files", {}),)) for text in (words, "")]
+        work, requests, _ = work_with(tmp_path / f"study {left}", session, *messages)
+        assert work is not None
+        assert (work.answer, work.calls, len(requests)) == (left, 2, 2)
 
 
 def test_a_question_to_the_person_ends_the_session(tmp_path: Path) -> None:
