@@ -352,6 +352,13 @@ def test_a_revision_without_a_program_a_plan_or_its_planned_edits(tmp_path: Path
     assert (broken.folder / PROGRAM).read_text() == "import pulp\n"
 
 
+@pytest.mark.parametrize(("is_repair", "calls"), [(True, 1), (False, 2)])
+def test_a_repair_changes_no_requirement(tmp_path: Path, is_repair: bool, calls: int) -> None:
+    bakery = Bakery(tmp_path, call("submit", path=PROGRAM), plan={"summary": "the same"})
+    result = bakery.perform("revise-1", "revise_program", "Mend it.", is_repair)
+    assert (result["written"], result["calls"]) == (True, calls)
+
+
 def test_a_question_is_answered_from_the_files_of_its_beginning(tmp_path: Path) -> None:
     bakery = Bakery(tmp_path, call("submit", answer='Bake [docs/a.md:2 "Bake"], rest [docs/a.md:1 "Rest"].'))
     result = bakery.perform("ask-1", "answer_question", "What?")
@@ -368,3 +375,6 @@ def test_a_question_is_answered_from_the_files_of_its_beginning(tmp_path: Path) 
     assert result["answer"] in written
     with Versions(tmp_path) as versions:
         assert result["revision"] == versions.tip
+    # Figures come from the model of the program in the folder.
+    earning = Bakery(tmp_path / "more", call("query", line="solve"), call("submit", answer="It earns {r1.objective}."))
+    assert earning.perform("ask-1", "answer_question", "What?")["answer"].startswith("It earns 400 [r1]")

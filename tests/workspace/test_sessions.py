@@ -40,7 +40,7 @@ def open_session(folder: Path, *writable: str) -> ToolSession:
 def test_the_program_of_an_agent_is_the_submitted_one_or_the_likeliest(
     tmp_path: Path, files: dict[str, str], submitted: dict[str, str] | None, path: str
 ) -> None:
-    session = open_session(tmp_path, "src/*")
+    session = open_session(tmp_path, "data/*", "src/*")
     put(tmp_path, files)
     session.submitted, session.calls = submitted, 4
     work = _collect_work(session, "words")
