@@ -3,6 +3,7 @@
 import fnmatch
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -101,11 +102,12 @@ class DataFiles:
 
 
 def _is_same_file(path: str, first: Mapping[str, Path], second: Mapping[str, Path]) -> bool:
-    if path not in first or path not in second:
-        return False
-    if first[path].stat().st_size != second[path].stat().st_size:
-        return False
-    return read_bytes(first[path]) == read_bytes(second[path])
+    return (
+        path in first
+        and path in second
+        and first[path].stat().st_size == second[path].stat().st_size
+        and read_bytes(first[path]) == read_bytes(second[path])
+    )
 
 
 @dataclass(frozen=True)
@@ -132,6 +134,12 @@ class PlannedEdit:
     def cell(self) -> CellReference:
         """Cell of the edit."""
         return CellReference(self.path, self.table, (self.row,), self.column or "Value")
+
+    @property
+    def cells(self) -> tuple[CellReference, ...]:
+        """Cell of the edit, with its row as one label and as several."""
+        labels = tuple(label.strip() for label in self.row.split(","))
+        return self.cell, replace(self.cell, row=labels)
 
     @property
     def plain_value(self) -> str:
@@ -215,9 +223,13 @@ class EditPlan:
 
     def neutral_cells(self, folder: Path) -> list[CellChange]:
         """Return the neutral values as changes of cells, without those of cells that a folder lacks."""
-        neutral = [(edit.cell, _with_point(edit.neutral)) for edit in self.planned]
-        changes = [CellChange(cell, value) for cell, value in neutral if PLAIN_NUMBER.fullmatch(value)]
-        return [change for change in changes if read_text_of(folder, change.cell) is not None]
+        changes = []
+        for edit in self.planned:
+            value = _with_point(edit.neutral)
+            cell = next((cell for cell in edit.cells if read_text_of(folder, cell) is not None), None)
+            if cell is not None and PLAIN_NUMBER.fullmatch(value):
+                changes.append(CellChange(cell, value))
+        return changes
 
 
 def _is_planned(edit: CellEdit, planned: PlannedEdit, data: DataFiles) -> bool:
@@ -227,13 +239,12 @@ def _is_planned(edit: CellEdit, planned: PlannedEdit, data: DataFiles) -> bool:
     for contents, place in zip((data.old, data.new), edit.places, strict=True):
         if place is None or edit.path not in contents or not (planned.column or planned.is_figure):
             continue
-        try:
-            cell = locate_cell(contents[edit.path], replace(planned.cell, path=edit.path))
-        except OragentError:
-            continue
-        is_row, is_column = place == cell.row and edit.table in ("", cell.table), edit.column == cell.heading
-        # The plan of a figure covers its unit and meaning too.
-        return is_row and (planned.has_value(edit) if is_column else planned.is_figure)
+        for reference in planned.cells:
+            with suppress(OragentError):
+                cell = locate_cell(contents[edit.path], replace(reference, path=edit.path))
+                is_row, is_column = place == cell.row and edit.table in ("", cell.table), edit.column == cell.heading
+                # The plan of a figure covers its unit and meaning too.
+                return is_row and (planned.has_value(edit) if is_column else planned.is_figure)
     return planned.matches(edit)
 
 

@@ -141,8 +141,8 @@ class RevisionCheck(BuildCheck):
 
     def _stands_already(self, planned: PlannedEdit) -> bool:
         """Return True if a planned value was there before, so that no edit was needed."""
-        text = read_text_of(self.state.folder, planned.cell)
-        return text is not None and is_same_text(text, planned.value)
+        texts = (read_text_of(self.state.folder, cell) for cell in planned.cells)
+        return any(text is not None and is_same_text(text, planned.value) for text in texts)
 
     def _open(self, state: FolderState) -> OpenedModel:
         """Open the model of a state by a run in the shared sandbox; results for both versions are reused."""

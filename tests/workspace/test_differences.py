@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from oragent.workspace.model_tasks import compare_models
 from oragent.workspace.settings import NO_OPTIONS, read_settings
 from oragent.workspace.sources import FolderState, open_state
 from oragent.workspace.submission import describe_entry
+from tests.workspace.release import put
 
 HEADER = ("site", "good", "shift", "demand", "price")
 ROWS = [
@@ -138,6 +140,33 @@ def test_a_planned_edit_is_that_of_its_cell() -> None:
     assert plan_of(ROWS, new, "data/d.csv[north, rye, late, price] = 9") == (0, 1, 1)
 
 
+def test_a_planned_cell_of_a_new_row_or_column_is_found_in_the_new_file() -> None:
+    """The names of the rows are numbers, which the plan does not give."""
+    old = b"no,good,shift,price\n1,rye,late,4\n2,oat,late,6\n"
+    for new, line in (
+        (old + b"3,rye,noon,8\n", "d.csv[rye, noon, price] = 8"),
+        (b"no,good,shift,price,limit\n1,rye,late,4,\n2,oat,late,6,9\n", "d.csv[oat, late, limit] = 9"),
+        (old.replace(b"4", b"5"), "d.csv[rye, late, price] = 5"),
+        (old.replace(b"2,oat,late,6\n", b""), "d.csv[oat, late, price] = "),
+    ):
+        data = DataFiles({"d.csv": old}, {"d.csv": new})
+        edits = data.list_edits()
+        planned, _ = EditPlan.of_tree({"edits": [line]}).split(edits, data)
+        column = line.partition("]")[0].rpartition(", ")[2]
+        assert [(edit.column, edit.after or "") for edit in planned] == [(column, line.rpartition("= ")[2])]
+        assert list(EditPlan.of_tree({"edits": [line]}).missing(edits, data)) == []
+
+
+def test_a_planned_cell_is_that_of_its_table() -> None:
+    edits = [
+        CellEdit(path="d.db", table=table, row="a", column="v", before="1", after="2", places=(0, 0))
+        for table in ("T", "U")
+    ]
+    plan = EditPlan.of_tree({"edits": ["d.db#U[a, v] = 2", "d.db#V[a, v] = 2"]})
+    planned, others = plan.split(edits, DataFiles({}, {}))
+    assert ([edit.table for edit in planned], [edit.table for edit in others]) == (["U"], ["T"])
+
+
 def test_a_planned_figure_covers_its_unit_and_must_have_its_value() -> None:
     head = "Parameter_Name,Value,Unit,Context_Description\n"
     data = DataFiles(
@@ -232,6 +261,12 @@ def test_former_contents_are_those_of_the_former_files() -> None:
     old, new = to_csv(ROWS), to_csv([*ROWS[:5], ("south", "oat", "late", "60", "3")])
     gone = DataFiles({"a.csv": old, "b.csv": old}, {"a.csv": new}).former_contents([])
     assert gone == {"a.csv": old, "b.csv": old}
+    gone = DataFiles({"a.csv": old, "b.csv": old}, {"b.csv": new}).former_contents([])
+    assert gone == {"a.csv": old, "b.csv": old}
+    # A file that gains a row keeps it, and a new file has no former contents.
+    more = to_csv([*ROWS[:5], ("south", "oat", "late", "60", "3"), ("x", "y", "z", "1", "2")])
+    both = DataFiles({"a.csv": old, "b.csv": old}, {"a.csv": more, "b.csv": new, "c.csv": old}).former_contents([])
+    assert both == {"a.csv": to_csv([*ROWS, ("x", "y", "z", "1", "2")]), "b.csv": old, "c.csv": old}
     changes = [read_change("a.csv[south, oat, late, price] = 9")]
     contents = DataFiles({"a.csv": old}, {"a.csv": new}).former_contents(changes)
     assert contents["a.csv"] == to_csv([*ROWS[:5], ("south", "oat", "late", "6", "9")])
@@ -476,6 +511,12 @@ def test_files_that_are_data_in_one_state_are_compared_in_both(tmp_path: Path) -
     data = DataFiles.between(old, new)
     assert (set(data.old), set(data.new)) == ({"t.csv", "only.csv"}, {"t.csv", "data/u.csv"})
     assert data.new["t.csv"] == b"a,b\nx,2\n"
+    # Patterns count if both states have some; otherwise the usual data files are compared.
+    put(old.folder, {"notes/n.txt": "1", "data/d.csv": "1"})
+    put(new.folder, {"notes/n.txt": "2", "data/d.csv": "22"})
+    named = [replace(state, settings=replace(state.settings, data=("notes/*",))) for state in (old, new)]
+    assert set(DataFiles.between(*named).new) == {"notes/n.txt"}
+    assert set(DataFiles.between(old, named[1]).new) == {"data/d.csv", "data/u.csv"}
 
 
 @pytest.mark.parametrize(
@@ -521,7 +562,11 @@ def test_an_edit_is_planned_if_its_names_and_its_value_are(planned: dict, edit: 
 
 
 def test_neutral_values_are_numbers_of_cells_that_exist(tmp_path: Path) -> None:
-    state = state_with(tmp_path, {"data/d.csv": to_csv([("a", "1"), ("b", "2")], ("name", "price"))})
+    files = {
+        "data/d.csv": to_csv([("a", "1"), ("b", "2")], ("name", "price")),
+        "data/n.csv": b"no,a,b,price\n1,x,y,5\n",
+    }
+    state = state_with(tmp_path, files)
     cell = {"path": "data/d.csv", "row": "a", "column": "price"}
     edits = [
         cell | {"neutral": "0,5"},
@@ -530,8 +575,9 @@ def test_neutral_values_are_numbers_of_cells_that_exist(tmp_path: Path) -> None:
         cell | {"neutral": ""},
         cell | {"row": "c", "neutral": "1"},
         cell | {"path": "data/e.csv", "neutral": "1"},
+        {"path": "data/n.csv", "row": "x, y", "column": "price", "neutral": "0"},
     ]
     changes = EditPlan.of_tree({"edits": edits}).neutral_cells(state.folder)
     assert [(change.cell.row, change.cell.column, change.value) for change in changes] == [
-        (("a",), "price", "0.5"), (("b",), "price", "-1e3"),
+        (("a",), "price", "0.5"), (("b",), "price", "-1e3"), (("x", "y"), "price", "0"),
     ]  # fmt: skip
