@@ -27,9 +27,10 @@ def match_rows(old: Sequence[Row], new: Sequence[Row], key: Sequence[int] = ()) 
         new: New rows.
         key: Columns of the primary key. Empty if there is none.
     """
+    pairs: dict[int, int] = {}
     if key:
         pairs = dict(_pair_equal(old, new, range(len(old)), range(len(new)), key))
-    else:
+    elif old and new:
         pairs = _match_moved(old, new, {})
         if len(old) == len(new):
             labels = _find_labels(old, new)
@@ -49,7 +50,7 @@ def match_rows(old: Sequence[Row], new: Sequence[Row], key: Sequence[int] = ()) 
 def _find_labels(old: Sequence[Row], new: Sequence[Row]) -> list[int]:
     """Return the columns of labels: those with texts, and a first one with distinct values."""
     labels = []
-    for column in range(len(old[0]) if old else 0):
+    for column in range(len(old[0])):
         sides = [[row[column] for row in rows] for rows in (old, new)]
         has_text = any(not is_missing(cell) and parse_number(cell) is None for cell in {*sides[0], *sides[1]})
         if has_text or (column == 0 and all(len(set(side)) == len(side) for side in sides)):
@@ -67,7 +68,7 @@ def _match_moved(old: Sequence[Row], new: Sequence[Row], pairs: Mapping[int, int
             row for row in range(len(new)) if row not in used
         ]
 
-    width = len(old[0]) if old else 0
+    width = len(old[0])
     matched |= _pair_equal(old, new, *rest(), range(width))
     first, second = rest()
     columns = [column for column in range(width) if _is_unchanged(old, new, first, second, column)]
@@ -117,7 +118,7 @@ def _pair_equal(
 
 
 def _count_differences(old: Sequence[Row], new: Sequence[Row], pairs: Mapping[int, int]) -> int:
-    width = len(old[0]) if old else 0
+    width = len(old[0])
     unpaired = len(old) + len(new) - 2 * len(pairs)
     return unpaired * width + sum(
         sum(a != b for a, b in zip(old[row], new[other], strict=True)) for row, other in pairs.items()

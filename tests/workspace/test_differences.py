@@ -18,6 +18,7 @@ from oragent.workspace.data_changes import FIGURES, DataFiles, EditPlan, Planned
 from oragent.workspace.data_edits import cell_text, is_same_text, list_edits, list_json_cells, read_text_tables
 from oragent.workspace.model_results import CellEdit
 from oragent.workspace.model_tasks import compare_models
+from oragent.workspace.row_matching import match_rows
 from oragent.workspace.settings import NO_OPTIONS, read_settings
 from oragent.workspace.sources import FolderState, open_state
 from oragent.workspace.submission import describe_entry
@@ -333,6 +334,47 @@ def test_up_to_eight_exchanged_figures_are_edits_and_more_are_moved_rows(count: 
     rows = [("a", str(number)) for number in range(count)]
     edits = compare(rows, [*rows[1:], rows[0]], ("name", "value"))
     assert len(edits) == (count if count <= 8 else 0)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "pairs"),
+    [
+        # By the one column that has the same cells, in tables of different lengths.
+        ([("a", "1"), ("b", "2")], [("b", "9"), ("a", "8"), ("c", "7")], {(0, 1), (1, 0), (None, 2)}), ([("a", "1"), ("b", "2"), ("c", "3")], [("b", "9"), ("a", "8")], {(0, 1), (1, 0), (2, None)}),
+        # By the first cell, whatever else changes.
+        ([("a", "1", "x", "y")], [("a", "2", "z", "w")], {(0, 0)}), ([("1", "a", "x", "y")], [("2", "a", "z", "w")], {(0, None), (None, 0)}),
+        # Rows with texts and numbers in a column of labels move; those with numbers only have other values.
+        ([("k", "A", "1"), ("k", "5", "2")], [("k", "5", "2"), ("k", "A", "1")], {(0, 1), (1, 0)}), ([("k", "7", "1"), ("k", "5", "2")], [("k", "5", "2"), ("k", "7", "1")], {(0, 0), (1, 1)}),
+        ([("k", "-", "1"), ("k", "5", "2")], [("k", "5", "2"), ("k", "-", "1")], {(0, 0), (1, 1)}), ([("7", "1"), ("5", "2")], [("5", "2"), ("7", "1")], {(0, 1), (1, 0)}),
+        ([("7", "1"), ("7", "2")], [("7", "2"), ("7", "1")], {(0, 0), (1, 1)}), ([], [("a", "1")], {(None, 0)}), ([("a", "1")], [], {(0, None)}), ([], [], set()),
+    ],
+)  # fmt: skip
+def test_rows_are_matched_by_labels_and_cells(old: list, new: list, pairs: set) -> None:
+    matched = match_rows(old, new)
+    assert set(matched) == pairs
+    assert len(matched) == len(pairs)
+    # The order of the former version, then the added rows.
+    assert [pair[0] for pair in matched] == [*range(len(old)), *[None] * (len(matched) - len(old))]
+
+
+@pytest.mark.parametrize("count", [5, 6, 7, 8])
+def test_rows_without_a_partner_cost_all_their_cells(count: int) -> None:
+    """In place: two cells of each row. Moved: six cells of the last row, which is removed and added, and eight more."""
+    old = [*((str(at % 3), "k", str(at + 50)) for at in range(count)), ("100", "k", "7")]
+    new = [*old[1:count], old[0], ("200", "k", "8")]
+    differing = sum(a != b for row, other in zip(old, new, strict=True) for a, b in zip(row, other, strict=True))
+    assert ((0, 0) in match_rows(old, new)) is (differing <= 6 + 8)
+
+
+def test_rows_whose_labels_stay_are_the_same_whatever_else_changes() -> None:
+    old = [(str(at % 5), "k", str(at + 20), str(at + 40)) for at in range(6)]
+    new = [(str(at + 60), "k", str(at + 80), str(at + 100)) for at in range(6)]
+    assert match_rows(old, new) == [(at, at) for at in range(6)]
+
+
+def test_a_key_matches_rows_whatever_else_changes() -> None:
+    assert match_rows([("a", "1"), ("b", "2")], [("b", "1"), ("c", "2")], [0]) == [(0, None), (1, 0), (None, 1)]
+    assert match_rows([("a", "1"), ("b", "2")], [("b", "1"), ("c", "2")], [1]) == [(0, 0), (1, 1)]
 
 
 @pytest.mark.parametrize("count", [19, 20, 21, 30])
