@@ -256,6 +256,15 @@ def test_the_former_text_goes_back_to_its_table(suffix: str) -> None:
         (edit,) = list_edits({f"t.{suffix}": content}, {f"t.{suffix}": changed})
         assert (edit.table, edit.row, edit.before, edit.after) == (table, "rye", before, "9")
         assert list_edits({f"t.{suffix}": content}, {f"t.{suffix}": undo_edits(changed, f"t.{suffix}", [edit])}) == []
+    for old, new, texts in (
+        ({}, {f"t.{suffix}": content}, [(None, "4"), (None, "5")]),
+        ({f"t.{suffix}": content}, {}, [("4", None), ("5", None)]),
+    ):
+        edits = list_edits(old, new)
+        assert [(edit.table, edit.row, edit.column) for edit in edits] == [
+            (table, "rye", "price") for table in ("First", "Second")
+        ]
+        assert [(edit.before, edit.after) for edit in edits] == texts
     edit = CellEdit(path="t.xlsx", row="rye", column="price", before="3", after="4", places=(0, 0))
     if suffix == "xlsx":
         restored = undo_edits(content, "t.xlsx", [edit])

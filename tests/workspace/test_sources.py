@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from oragent._base.errors import WorkspaceError
+from oragent._base.errors import ModellingError, WorkspaceError
+from oragent.modelling.capture.program import CapturedProgram, ProgramOutcome
+from oragent.workspace import sources
 from oragent.workspace.settings import FILE, NO_OPTIONS, EffortOptions, WorkspaceSettings
 from oragent.workspace.sources import WORKING, FolderState, find_program, open_state, open_state_model, replaced_files
 from tests.workspace import teams
@@ -96,3 +98,17 @@ def test_replaced_files_leave_the_folder_as_it_is(tmp_path: Path) -> None:
     assert not copy.folder.exists()
     with open_state(tmp_path, WORKING, NO_OPTIONS) as working:
         assert set(working.list_files()) == {"a.txt", "data/b.txt"}
+
+
+@pytest.mark.parametrize("revision", [WORKING, "HEAD~1"])
+def test_a_program_that_fails_is_named_with_its_revision(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, revision: str
+) -> None:
+    put(tmp_path, {"src/plan.py": ""})
+    run = CapturedProgram(ProgramOutcome.ERROR, (), 1, "", "last line\n", "stopped")
+    monkeypatch.setattr(sources, "capture_program", lambda path, **options: run)
+    state = FolderState(revision, "", tmp_path, WorkspaceSettings(program="src/plan.py"))
+    with pytest.raises(ModellingError) as problem:
+        open_state_model(state)
+    assert ("of HEAD~1:" in str(problem.value)) is (revision != WORKING)
+    assert str(problem.value).startswith("src/plan.py")
