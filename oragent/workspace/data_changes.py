@@ -234,10 +234,9 @@ class EditPlan:
 
 def _is_planned(edit: CellEdit, planned: PlannedEdit, data: DataFiles) -> bool:
     """Return True if an edit is that of the planned cell. Names are compared if no cell has the planned ones."""
-    if not planned.names_file(edit.path):
-        return False
+    names_cell = planned.names_file(edit.path) and (planned.column or planned.is_figure)
     for contents, place in zip((data.old, data.new), edit.places, strict=True):
-        if place is None or edit.path not in contents or not (planned.column or planned.is_figure):
+        if place is None or edit.path not in contents or not names_cell:
             continue
         for reference in planned.cells:
             with suppress(OragentError):
