@@ -1,24 +1,39 @@
-"""Classical heuristics, which scores of the nine problems are compared with; none of them has a parameter.
+"""Classical heuristics, which scores are compared with; none of them has a parameter.
 
 They compute as the domains do, and the domains check their solutions.
 """
 
 import runpy
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
 from statistics import fmean
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numba
 import numpy as np
 import yaml
 
-from oragent.domains import bpp, cvrp, mkp, op, pdn, tsp
+from oragent.domains import bpp, cvrp, mkp, network_instances, op, pdn, tsp
+from oragent.domains.driving import metrics, network
+from oragent.domains.driving.scenario import WEAVING, Scenario
+from oragent.domains.driving.trials import drive
 from oragent.evaluation.problem import Problem
 from oragent.solvers.elimination import with_shunts
 
-__all__ = ["BASELINES", "HEAD", "place_greedily", "placements", "score_classical", "set_sizes", "write_references"]
+__all__ = [
+    "BASELINES",
+    "HEAD",
+    "LEHD_SET_COUNT",
+    "place_greedily",
+    "placements",
+    "read_references",
+    "score_classical",
+    "set_sizes",
+    "write_references",
+]
 
 ROOT = Path(__file__).parents[2]
 HEAD = """\
@@ -160,6 +175,19 @@ def place_greedily(instance: pdn.PlacementInstance) -> list[int]:
     return placed
 
 
+def demands(mode: str, size: int) -> list[Scenario]:
+    """Return the demands of a mode."""
+    return WEAVING.demands(mode, (size,))[size]
+
+
+def let_drive(scenario: Scenario) -> float:
+    """Return the score of SUMO's own drivers, whose throughput all scores are compared with."""
+    with TemporaryDirectory() as folder:
+        road = network.build(Path(folder), scenario.rules.plan)
+        figures = drive(scenario, road, None, Path(folder)).figures
+    return metrics.selected(figures, figures.throughput)
+
+
 def _scored(domain: Any, heuristic: Callable[[Any], Any]) -> Callable[[Any], float]:
     return lambda instance: float(domain.objective(instance, domain.check(instance, heuristic(instance))))
 
@@ -174,24 +202,31 @@ def placements(mode: str, size: int) -> list[pdn.PlacementInstance]:
 
 
 NETWORK = cache(pdn.generate)
+# Instances in a set of LEHD, which are the first ones of POMO's.
+LEHD_SET_COUNT = 2
 TOURS = _all(tsp, [("farthest insertion", insert_farthest), ("insertion and 2-opt", improve_insertion)])
+ROUTES = _all(cvrp, [("savings", join_by_savings)])
+ARRIVALS = _all(bpp, [("first fit", packer(False, False)), ("best fit", packer(True, False))])
 # Instances of a mode and size, and the value of an instance by each heuristic.
 BASELINES: dict[str, tuple[Callable[[str, int], Sequence[Any]], dict[str, Callable[[Any], float]]]] = {
     "tsp_constructive": (partial(tsp.stream, tsp.CONSTRUCTIVE_STREAM), TOURS),
     "tsp_aco": (partial(tsp.stream, tsp.ACO_STREAM), TOURS),
     "tsp_gls": (partial(tsp.stream, tsp.GLS_STREAM), TOURS),
-    "cvrp_aco": (cvrp.stream, _all(cvrp, [("savings", join_by_savings)])),
+    "cvrp_aco": (cvrp.stream, ROUTES),
     "op_aco": (op.stream, _all(op, [("insertion by prize", insert_prizes)])),
     "mkp_aco": (mkp.stream, _all(mkp, [("greedy by density", take_densest)])),
     "bpp_offline_aco": (
         bpp.uniform_stream,
         _all(bpp, [("first fit decreasing", packer(False, True)), ("best fit decreasing", packer(True, True))]),
     ),
-    "bpp_online": (
-        bpp.weibull_stream,
-        _all(bpp, [("first fit", packer(False, False)), ("best fit", packer(True, False))]),
-    ),
+    "bpp_online": (bpp.weibull_stream, ARRIVALS),
+    "bpp_online_informed": (bpp.weibull_stream, ARRIVALS),
+    "tsp_pomo": (network_instances.tsp_stream, TOURS),
+    "tsp_lehd": (partial(network_instances.tsp_stream, count=LEHD_SET_COUNT), TOURS),
+    "cvrp_pomo": (network_instances.cvrp_stream, ROUTES),
+    "cvrp_lehd": (partial(network_instances.cvrp_stream, count=LEHD_SET_COUNT), ROUTES),
     "dpp_ga": (placements, _all(pdn, [("greedy placement", place_greedily)])),
+    "driving": (demands, {"SUMO's own drivers": let_drive}),
 }
 
 
@@ -209,10 +244,23 @@ def score_classical(name: str, modes: Mapping[str, Sequence[int]]) -> dict[str, 
     return scores
 
 
+def find_references(folder: Path) -> Path:
+    """Return the file of references of a problem, or that of baselines alone if the problem has no references."""
+    path = folder / "references.yaml"
+    return path if path.is_file() else folder / "baselines.yaml"
+
+
+def read_references(folder: Path) -> dict[str, Any]:
+    """Return what is recorded of a problem: ``sets``, ``baselines``."""
+    path = find_references(folder)
+    tree = yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    return {"sets": {}, "baselines": {}, **tree}
+
+
 def write_references(name: str, change: Mapping[str, Mapping[str, Any]]) -> None:
-    """Change entries of ``references.yaml`` of a problem: of ``sets``, or of ``baselines``."""
-    path = ROOT / "problems" / name / "references.yaml"
-    tree = yaml.safe_load(path.read_text(encoding="utf-8"))
+    """Change entries of the file of a problem: of ``sets``, or of ``baselines``."""
+    path = find_references(ROOT / "problems" / name)
+    tree = yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {}
     for part, modes in change.items():
         for mode, entry in modes.items():
             of_part = tree.setdefault(part, {})
@@ -224,5 +272,10 @@ def set_sizes(problem: Problem) -> dict[str, tuple[int, ...]]:
     """Return the sizes of each named set that the evaluator draws."""
     if not problem.about.named_sets:
         return {}
-    sizes = runpy.run_path(str(problem.evaluator))["SIZES"]
+    # An evaluator may import modules of its folder.
+    sys.path.insert(0, str(problem.folder))
+    try:
+        sizes = runpy.run_path(str(problem.evaluator))["SIZES"]
+    finally:
+        sys.path.remove(str(problem.folder))
     return {mode: sizes[mode] for mode, chosen in problem.about.named_sets.items() if not chosen.data}

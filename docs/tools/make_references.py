@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import reference_solvers as solvers
 import yaml
-from baselines import HEAD, placements, set_sizes, write_references
+from baselines import HEAD, LEHD_SET_COUNT, placements, set_sizes, write_references
 
 from oragent.domains import bpp, cvrp, mkp, network_instances, op, tsp
 from oragent.evaluation.problem import load_problem
@@ -68,7 +68,7 @@ def routes(
 # POMO and LEHD have the same instances: each is drawn and solved once.
 TORCH_TOURS, TORCH_ROUTES = cache(network_instances.tsp_stream), cache(network_instances.cvrp_stream)
 MIN_TOUR_LENGTH, MIN_ROUTES_LENGTH = cache(solvers.shortest_tour), cache(solvers.shortest_routes)
-LEHD_COUNT = {"train": 3}
+LEHD_COUNT = {"train": 3} | dict.fromkeys(network_instances.ROUTE_SETS, LEHD_SET_COUNT)
 PYVRP, HIGHS = f"PyVRP {version('pyvrp')}", f"HiGHS {version('highspy')}"
 PRIZE_EFFORT = f"{solvers.PRIZE_ITERATIONS} iterations"
 KNAPSACK_EFFORT = f"at most {solvers.KNAPSACK_SECONDS:g} s of branch and cut"
@@ -89,7 +89,7 @@ RECIPES = {
     "dpp_ga": Recipe("best known", LOCAL, "", placements, solvers.least_impedance),
     "tsp_pomo": tours(TORCH_TOURS),
     "tsp_lehd": tours(TORCH_TOURS, LEHD_COUNT),
-    "cvrp_pomo": routes(TORCH_ROUTES, network_instances.SIZES),
+    "cvrp_pomo": routes(TORCH_ROUTES, (*network_instances.SIZES, 2000)),
     "cvrp_lehd": routes(TORCH_ROUTES, network_instances.SIZES, LEHD_COUNT),
 }
 

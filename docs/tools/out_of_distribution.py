@@ -1,11 +1,11 @@
 """Score seeds, shipped programs and published rules on named sets, and write the table of ``docs/results.md``.
 
-    python docs/tools/out_of_distribution.py               # all problems: some 30 minutes on one core
+    python docs/tools/out_of_distribution.py               # all problems: some 40 minutes on one core
     python docs/tools/out_of_distribution.py op_aco --sets=grid,twice
     python docs/tools/out_of_distribution.py --table       # the table alone, from what is recorded
 
-Scores of seeds and shipped programs are recorded in ``evidence.yaml``; those of ReEvo's rules, and of FunSearch's for
-``bpp_online``, and of classical heuristics, in ``references.yaml``.
+Scores of seeds and shipped programs are recorded in ``evidence.yaml``; those of published rules, such as ReEvo's, and of
+classical heuristics, in ``references.yaml``, or ``baselines.yaml`` where a problem has no references.
 """
 
 import argparse
@@ -15,8 +15,7 @@ from dataclasses import asdict
 from statistics import fmean
 from typing import Any, NamedTuple
 
-import yaml
-from baselines import score_classical, set_sizes, write_references
+from baselines import BASELINES, read_references, score_classical, set_sizes, write_references
 from harden_rules import RULES
 from ship_discovered import ROOT, Scorer, plain, set_evidence, write_evidence
 
@@ -29,7 +28,24 @@ from oragent.evaluation.problem import Problem, find_problem, list_problems
 RESULTS = ROOT / "docs" / "results.md"
 BEGIN, END = "<!-- Made by docs/tools/out_of_distribution.py. -->\n", "<!-- End of what it made. -->\n"
 # Problems whose shipped program is a rule; the others contain a solver.
-RULES_ONLY = ("bpp_online", "dpp_ga")
+RULES_ONLY = ("bpp_online", "bpp_online_informed", "dpp_ga", "driving")
+# Networks alone.
+NO_BIAS = "import torch\n\n\ndef heuristics(distance_matrix):\n    return torch.zeros_like(distance_matrix)\n"
+SIMPLE = {name: {"no bias": NO_BIAS} for name in ("tsp_pomo", "tsp_lehd")}
+PROBLEMS = ROOT / "problems"
+# Distance-aware bias (Wang et al. 2024, arXiv:2401.06979), which is the seed of the problems about tours.
+AWARE = (PROBLEMS / "tsp_pomo" / "heuristic.py").read_text(encoding="utf-8")
+AWARE_OF_ROUTES = AWARE.replace(
+    "distance_matrix: torch.Tensor)", "distance_matrix: torch.Tensor, demands: torch.Tensor)"
+)
+# Published rules of problems that ``RULES`` lacks.
+PUBLISHED = {
+    "cvrp_pomo": AWARE_OF_ROUTES,
+    "cvrp_lehd": AWARE_OF_ROUTES,
+    "bpp_online_informed": (PROBLEMS / "bpp_online_informed" / "references" / "sum_of_squares.py").read_text(
+        encoding="utf-8"
+    ),
+}
 HEAD = (
     "| problem | set | seed | published rule | classical | shipped program | gap to the reference |",
     "|---|---|---|---|---|---|---|",
@@ -71,14 +87,22 @@ class Row(NamedTuple):
         return [name for name, score in scores.items() if self.sign * (score - self.best) > 0]
 
 
-def score_rule(score: Scorer, mode: str) -> float | None:
-    """Return the score of the published rule; None if it has none."""
-    rule = RULES[score.problem.name][0]
-    source = source_of(rule).replace(f"def {rule.__name__}(", f"def {score.problem.about.function}(")
+def read_rule(problem: Problem) -> str | None:
+    """Return the text of the published rule; None if there is none, or if it is the seed."""
+    if problem.name not in RULES:
+        return PUBLISHED.get(problem.name)
+    rule = RULES[problem.name][0]
+    return source_of(rule).replace(f"def {rule.__name__}(", f"def {problem.about.function}(")
+
+
+def try_score(score: Scorer, source: str | None, mode: str) -> float | None:
+    """Return the score of a program; None if there is no program, or if it has none."""
+    if source is None:
+        return None
     try:
         return round(float(score(source, mode)["score"]), 6)
     except ProblemError as failure:
-        print(f"{rule.__name__}: {failure}", flush=True)
+        print(f"{score.problem.name}: {failure}", flush=True)
         return None
 
 
@@ -88,10 +112,12 @@ def measure(problem: Problem, score: Scorer, modes: list[str]) -> None:
     entries: dict[str, Any] = {}
     sizes = set_sizes(problem)
     classical = score_classical(problem.name, {mode: sizes[mode] for mode in modes})
-    write_references(problem.name, {"baselines": {mode: {"classical": classical[mode]} for mode in modes}})
     for mode in modes:
-        rule = score_rule(score, mode)
-        write_references(problem.name, {"baselines": {mode: {"rule": rule}}})
+        for title, source in SIMPLE.get(problem.name, {}).items():
+            simple = try_score(score, source, mode)
+            classical[mode] |= {} if simple is None else {title: simple}
+        rule = try_score(score, read_rule(problem), mode)
+        write_references(problem.name, {"baselines": {mode: {"classical": classical[mode], "rule": rule}}})
         seed = score(problem.seed, mode)
         for title, evidence in programs.items():
             sets = entries.setdefault(title, dict(evidence.sets))
@@ -110,11 +136,11 @@ def measure(problem: Problem, score: Scorer, modes: list[str]) -> None:
 
 def list_rows(problem: Problem) -> Iterator[Row]:
     """Yield what is recorded of each set."""
-    references = yaml.safe_load((problem.folder / "references.yaml").read_text())
+    references = read_references(problem.folder)
     sign = 1 if problem.about.direction == "maximize" else -1
     for title, evidence in list_discovered(problem).items():
         for mode in problem.about.named_sets:
-            known, scores = references.get("baselines", {}).get(mode, {}), evidence.sets.get(mode)
+            known, scores = references["baselines"].get(mode, {}), evidence.sets.get(mode)
             means = [of_size["mean"] for of_size in references["sets"].get(mode, {}).values()]
             yield Row(
                 problem.name,
@@ -159,8 +185,8 @@ def show(score: float | None) -> str:
 
 def all_rows() -> list[Row]:
     """Return the rows of all problems with sets that evaluators draw and with a shipped program."""
-    names = [problem for problem in list_problems(ROOT) if problem.name in RULES]
-    return [row for problem in names for row in list_rows(problem)]
+    problems = [problem for problem in list_problems(ROOT) if problem.name in BASELINES]
+    return [row for problem in problems for row in list_rows(problem)]
 
 
 def write_table() -> None:
@@ -181,7 +207,7 @@ def main() -> int:
     options = parser.parse_args()
     if not options.table:
         with EvaluationRunner(1) as run:
-            for name in options.problems or RULES:
+            for name in options.problems or BASELINES:
                 problem = find_problem(name, ROOT)
                 modes = [mode for mode in options.sets.split(",") if mode] or list(problem.about.named_sets)
                 measure(problem, Scorer(problem, run), modes)

@@ -34,7 +34,16 @@ __all__ = [
 
 LKH_RUNS = 5
 MANY_CITIES = 400  # from which on LKH runs once
-VRP_ITERATIONS = {20: 500, 50: 2000, 100: 4000, 200: 6000, 250: 4000, 500: 3000, 1000: 1500}  # by number of customers
+VRP_ITERATIONS = {
+    20: 500,
+    50: 2000,
+    100: 4000,
+    200: 6000,
+    250: 4000,
+    500: 3000,
+    1000: 1500,
+    2000: 750,
+}  # by number of customers
 LOAD_UNITS = 100  # of a load of 1, where PyVRP finds nothing feasible
 PRIZE_ITERATIONS = 3000
 KNAPSACK_SECONDS = 10.0

@@ -12,6 +12,8 @@ from oragent.domains import streams
 
 WEIBULL_CAPACITY, WEIBULL_SCALE, WEIBULL_SHAPE = 100, 45.0, 3.0
 UNIFORM_CAPACITY, UNIFORM_LEAST, UNIFORM_MOST = 150, 20, 100
+# Scale of a set of smaller items.
+SMALL_SCALE = 30.0
 LARGE_CAPACITIES = {"weibull": 150, "uniform": 500}
 TRIPLET_CAPACITY = 1000
 WEIBULL_STREAM = (("train", 5000, 5), ("val", 5000, 5), ("test", 5000, 5), ("test", 10000, 5))
@@ -66,10 +68,15 @@ def weibull_stream(mode: str, size: int, fresh_seed: int | None = None) -> list[
         if mode == "uniform_items":
             items = rng.randint(UNIFORM_LEAST, UNIFORM_MOST + 1, shape, np.int64)
             return (BppInstance(row, UNIFORM_CAPACITY) for row in items)
+        if mode == "all_sizes":
+            items = rng.randint(1, WEIBULL_CAPACITY + 1, shape, np.int64)
+            return (BppInstance(row, WEIBULL_CAPACITY) for row in items)
         capacity = LARGE_CAPACITIES["weibull"] if mode == "large_bins" else WEIBULL_CAPACITY
-        return (BppInstance(_draw_sizes(row), capacity) for row in rng.weibull(WEIBULL_SHAPE, shape))
+        scale = SMALL_SCALE if mode == "small_items" else WEIBULL_SCALE
+        return (BppInstance(_draw_sizes(row, scale), capacity) for row in rng.weibull(WEIBULL_SHAPE, shape))
 
-    others = streams.LARGER | dict.fromkeys(("large_bins", "uniform_items"), streams.OTHERS)
+    names = "large_bins", "uniform_items", "small_items", "all_sizes"
+    others = streams.LARGER | dict.fromkeys(names, streams.OTHERS)
     return streams.draw_part(WEIBULL_STREAM, mode, size, fresh_seed, "bpp weibull", draw, others=others)
 
 
@@ -153,8 +160,8 @@ def lower_bound(instance: BppInstance) -> int:
     return -(-int(instance.items.sum()) // instance.capacity)
 
 
-def _draw_sizes(weibull: NDArray[np.float64]) -> NDArray[np.int64]:
-    return np.rint(np.minimum(WEIBULL_SCALE * weibull, WEIBULL_CAPACITY)).astype(np.int64)
+def _draw_sizes(weibull: NDArray[np.float64], scale: float = WEIBULL_SCALE) -> NDArray[np.int64]:
+    return np.rint(np.minimum(scale * weibull, WEIBULL_CAPACITY)).astype(np.int64)
 
 
 def _draw_triplets(rng: np.random.RandomState, size: int) -> BppInstance:

@@ -8,7 +8,8 @@ non-commercial use. They do not ship with oragent; users provide them. The parts
 (Ye et al. 2024, arXiv:2402.01145): lines 0 to 9 for ``train``, 10 to 41 for ``val``, 64 to 127 for ``test``.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -24,7 +25,12 @@ PARTS = {"train": range(10), "val": range(10, 42), "test": range(64, 128)}
 T = TypeVar("T")
 # Number of instances of each size.
 COUNT = 10
-CAPACITIES = {200: 80, 500: 100, 1000: 250}
+CAPACITIES = {200: 80, 500: 100, 1000: 250, 2000: 300}
+# Capacities of sets with other vehicles, as multiples of the usual one.
+FACTORS = {"small_vehicles": 0.25, "large_vehicles": 5}
+# Sets of a larger size or another distribution, and the number of their instances: few, because networks are slow.
+TOUR_SETS = dict.fromkeys(("twice", *tsp.LAYOUTS), 4)
+ROUTE_SETS = TOUR_SETS | dict.fromkeys(FACTORS, 4)
 _DRAWN = {"train": 10, "val": 64, "test": 64}
 
 
@@ -32,8 +38,8 @@ def tsp_stream(mode: str, size: int, fresh_seed: int | None = None, count: int =
     """Draw the first instances of one part of ReEvo's stream (Ye et al. 2024, arXiv:2402.01145).
 
     Args:
-        mode: ``train``, ``val`` or ``test``.
-        size: 200, 500 or 1000.
+        mode: ``train``, ``val`` or ``test``; or a set of larger instances or of another layout, as in `tsp.stream`.
+        size: 200, 500 or 1000; of a set, any size.
         fresh_seed: Seed of a fresh set, with as many instances as ``test`` has of the size; None for a part of the
             stream.
         count: Number of instances, at most; ``val`` and ``test`` have 64.
@@ -41,6 +47,8 @@ def tsp_stream(mode: str, size: int, fresh_seed: int | None = None, count: int =
     Raises:
         ValueError: if the stream has no such part.
     """
+    if mode in TOUR_SETS:
+        return tsp.stream(tsp.ACO_STREAM, mode, size)[: min(count, TOUR_SETS[mode])]
     generator = _Generator(mode, size, fresh_seed)
     for cities, drawn in _stream_parts(mode, size, fresh_seed):
         coordinates = generator.uniform(drawn, cities, 2)
@@ -48,7 +56,14 @@ def tsp_stream(mode: str, size: int, fresh_seed: int | None = None, count: int =
 
 
 def cvrp_stream(mode: str, size: int, fresh_seed: int | None = None, count: int = COUNT) -> list[cvrp.CvrpInstance]:
-    """Draw the first instances of one part of the stream for routes; arguments as for `tsp_stream`."""
+    """Draw the first instances of one part of the stream for routes; arguments as for `tsp_stream`.
+
+    In a set, too, the depot is anywhere in the unit square. Its sizes are those of `CAPACITIES`.
+    """
+    if mode in ROUTE_SETS and size in CAPACITIES:
+        return streams.draw_part(
+            (), mode, size, None, "attention routes", partial(_lay_out_routes, mode), None, ROUTE_SETS
+        )[:count]
     generator = _Generator(mode, size, fresh_seed)
     for customers, drawn in _stream_parts(mode, size, fresh_seed):
         depots, points = generator.uniform(drawn, 1, 2), generator.uniform(drawn, customers, 2)
@@ -59,6 +74,15 @@ def cvrp_stream(mode: str, size: int, fresh_seed: int | None = None, count: int 
         cvrp.CvrpInstance(where, load, CAPACITIES[size])
         for where, load in zip(coordinates[:count], loads[:count], strict=True)
     ]
+
+
+def _lay_out_routes(mode: str, rng: np.random.RandomState, count: int, size: int) -> Iterable[cvrp.CvrpInstance]:
+    """Draw instances of a set."""
+    capacity = int(CAPACITIES[size] * FACTORS.get(mode, 1))
+    for _ in range(count):
+        depot, customers = rng.rand(1, 2), tsp.lay_out(mode, rng.rand(size, 2), rng)
+        demands = np.append(0, rng.randint(1, cvrp.MAX_DEMAND + 1, size)).astype(np.int64)
+        yield cvrp.CvrpInstance(np.concatenate((depot, customers)), demands, capacity)
 
 
 def _stream_parts(mode: str, size: int, fresh_seed: int | None) -> Iterator[tuple[int, int]]:

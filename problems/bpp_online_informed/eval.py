@@ -16,7 +16,17 @@ from oragent.domains.streams import cell
 from oragent.harness.drawing import draw_packing
 
 PROBLEM = "bpp_online_informed"
-SIZES = {"train": (5000,), "val": (5000,), "test": (5000, 10000), "fresh": (5000, 10000)}
+SIZES = {
+    "train": (5000,),
+    "val": (5000,),
+    "test": (5000, 10000),
+    "fresh": (5000, 10000),
+    # Sets of other sizes and distributions.
+    "twice": (10000,),
+    "five_times": (25000,),
+    "small_items": (5000,),
+    "all_sizes": (5000,),
+}
 # Share of bins that are full.
 FULL_EDGES = (0.1, 0.2, 0.3, 0.45, 0.6, 0.75, 0.9)
 # Share of bins filled to less than 80 %.

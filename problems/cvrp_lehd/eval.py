@@ -10,10 +10,20 @@ need_torch()
 
 from functools import partial  # noqa: E402
 
-from oragent.solvers.attention_bias.scoring import ROUTES, SIZES, evaluate  # noqa: E402
+from oragent.solvers.attention_bias import scoring  # noqa: E402
+from oragent.solvers.attention_bias.scoring import ROUTES, evaluate  # noqa: E402
 
+# Sets of other distributions.
+OTHERS = {
+    "clustered": (500,),
+    "exploded": (500,),
+    "grid": (500,),
+    "small_vehicles": (500,),
+    "large_vehicles": (500,),
+}
+SIZES = scoring.SIZES | OTHERS
 # Instances of a size.
-COUNTS = {"train": 3, "val": 10, "test": 10}
+COUNTS = {"train": 3, "val": 10, "test": 10} | dict.fromkeys(OTHERS, 2)
 
 if __name__ == "__main__":
     score = partial(evaluate, kind=ROUTES, problem="cvrp_lehd", counts=COUNTS)

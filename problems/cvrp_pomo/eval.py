@@ -10,8 +10,19 @@ need_torch()
 
 from functools import partial  # noqa: E402
 
-from oragent.solvers.attention_bias.scoring import ROUTES, SIZES, evaluate  # noqa: E402
+from oragent.solvers.attention_bias import scoring  # noqa: E402
+from oragent.solvers.attention_bias.scoring import ROUTES, evaluate  # noqa: E402
 
+SIZES = {
+    **scoring.SIZES,
+    # Sets of other sizes and distributions.
+    "twice": (2000,),
+    "clustered": (500,),
+    "exploded": (500,),
+    "grid": (500,),
+    "small_vehicles": (500,),
+    "large_vehicles": (500,),
+}
 # Instances of a size.
 COUNTS = {"train": 10, "val": 10, "test": 10}
 

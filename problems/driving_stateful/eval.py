@@ -12,12 +12,14 @@ from oragent.domains.driving.evaluation import FLAGS
 from oragent.domains.driving.scenario import WEAVING
 from oragent.domains.driving.scoring import FUNCTION, HOOK, data_folder, draw_drive, score
 
+SIZES = WEAVING.sizes
+
 if __name__ == "__main__":
     evaluate = partial(score, course=WEAVING, problem="driving_stateful", driver=RememberingDriver, data=data_folder())
     run(
         evaluate,
         function=FUNCTION,
-        sizes=WEAVING.sizes,
+        sizes=SIZES,
         flags=FLAGS,
         renew=True,
         floor=True,

@@ -3,6 +3,7 @@
 import itertools
 import math
 import runpy
+import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -11,7 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from oragent.domains import bpp, cvrp, mkp, op, pdn, streams, tsp
+from oragent.domains import bpp, cvrp, mkp, network_instances, op, pdn, streams, tsp
+from oragent.domains.driving.scenario import TRAFFIC, USUAL, WEAVING
 from oragent.evaluation.named_sets import SEARCHED_MODES, UNSEARCHED_MODES
 from oragent.evaluation.problem import load_problem
 
@@ -23,6 +25,8 @@ def placements(mode: str, size: int) -> list[pdn.PlacementInstance]:
     return pdn.part(mode, pdn.draw_sites(np.random.default_rng(20)), NETWORK)
 
 
+# Fewer instances than POMO has.
+LEHD_COUNTS = dict.fromkeys(network_instances.ROUTE_SETS, 2)
 STREAMS: dict[str, Callable[[str, int], Sequence[Any]]] = {
     "tsp_constructive": partial(tsp.stream, tsp.CONSTRUCTIVE_STREAM),
     "tsp_aco": partial(tsp.stream, tsp.ACO_STREAM),
@@ -32,10 +36,19 @@ STREAMS: dict[str, Callable[[str, int], Sequence[Any]]] = {
     "mkp_aco": mkp.stream,
     "bpp_offline_aco": bpp.uniform_stream,
     "bpp_online": bpp.weibull_stream,
+    "bpp_online_informed": bpp.weibull_stream,
     "dpp_ga": placements,
+    "tsp_pomo": network_instances.tsp_stream,
+    "tsp_lehd": lambda mode, size: network_instances.tsp_stream(mode, size)[: LEHD_COUNTS.get(mode)],
+    "cvrp_pomo": network_instances.cvrp_stream,
+    "cvrp_lehd": lambda mode, size: network_instances.cvrp_stream(mode, size)[: LEHD_COUNTS.get(mode)],
 }
 # Power of the size to which the limits of a problem are proportional.
-POWERS = {"mkp_aco": 1, "dpp_ga": 0}
+POWERS = {"mkp_aco": 1, "dpp_ga": 0, "bpp_online_informed": 1}
+# Steps of a network take too long for sets of larger instances, or for more than twice the size.
+WITHOUT = {name: {"five_times"} for name in ("tsp_pomo", "cvrp_pomo")} | {
+    name: {"twice", "five_times"} for name in ("dpp_ga", "tsp_lehd", "cvrp_lehd")
+}
 
 
 def data_of(instance: Any) -> bytes:
@@ -48,8 +61,27 @@ def data_of(instance: Any) -> bytes:
 
 
 def sizes_of(name: str) -> dict[str, tuple[int, ...]]:
-    sizes: dict[str, tuple[int, ...]] = runpy.run_path(str(ROOT / "problems" / name / "eval.py"))["SIZES"]
+    folder = ROOT / "problems" / name
+    for module in load_problem(folder).about.requires:
+        if module != "sumo":
+            pytest.importorskip(module)
+    sys.path.insert(0, str(folder))
+    try:
+        sizes: dict[str, tuple[int, ...]] = runpy.run_path(str(folder / "eval.py"))["SIZES"]
+    finally:
+        sys.path.remove(str(folder))
     return sizes
+
+
+def check_limits(about: Any, work: Callable[[str], float]) -> None:
+    """Limits are twice those of val for the work, and those of the evaluation never below that."""
+    val = work("val")
+    for mode, chosen in about.sets.items():
+        assert chosen.kind == "ood"
+        ratio = 2 * work(mode) / val
+        assert about.heuristic_s
+        assert chosen.heuristic_s == max(1, math.ceil(ratio * about.heuristic_s))
+        assert chosen.timeout_s == max(about.timeout_s, math.ceil(ratio * about.timeout_s))
 
 
 @pytest.mark.parametrize("name", STREAMS)
@@ -60,16 +92,24 @@ def test_evaluator_and_description_have_the_same_sets_and_their_limits_grow_with
     def work(mode: str) -> float:
         return sum(float(len(draw(mode, size)) * size ** POWERS.get(name, 2)) for size in sizes[mode])
 
-    for mode, chosen in about.sets.items():
-        assert chosen.kind == "ood"
-        ratio = 2 * work(mode) / work("val")
-        assert about.heuristic_s
-        assert chosen.heuristic_s == max(1, math.ceil(ratio * about.heuristic_s))
-        assert chosen.timeout_s == max(about.timeout_s, math.ceil(ratio * about.timeout_s))
-    largest = max(sizes["val"])
-    if name != "dpp_ga":
-        assert sizes["twice"] == (2 * largest,)
-        assert sizes["five_times"] == (5 * largest,)
+    check_limits(about, work)
+    factors = {"twice": 2, "five_times": 5}
+    assert {mode: sizes[mode] for mode in factors if mode in sizes} == {
+        mode: (factor * max(sizes["val"]),) for mode, factor in factors.items() if mode not in WITHOUT.get(name, ())
+    }
+
+
+@pytest.mark.parametrize("name", ["driving", "driving_stateful"])
+def test_limits_of_other_traffic_grow_with_the_number_of_vehicles(name: str) -> None:
+    about = load_problem(ROOT / "problems" / name).about
+    assert set(about.sets) == set(TRAFFIC) == set(WEAVING.sizes) - {*SEARCHED_MODES, *UNSEARCHED_MODES}
+    assert sizes_of(name) == WEAVING.sizes
+
+    def work(mode: str) -> float:
+        planned = WEAVING.demands(mode, WEAVING.sizes[mode])
+        return sum(len(of_case) * (trials + TRAFFIC.get(mode, USUAL).more) for trials, of_case in planned.items())
+
+    check_limits(about, work)
 
 
 @pytest.mark.parametrize("name", STREAMS)
@@ -103,8 +143,9 @@ def emptiness(points: np.ndarray) -> float:
 
 
 def layouts(mode: str) -> list[np.ndarray]:
-    """Points of all problems in the plane, without the depot at the centre."""
-    routes = [instance.coordinates[1:] for instance in cvrp.stream(mode, 50)]
+    """Points of all problems in the plane, without depots."""
+    instances = *cvrp.stream(mode, 50), *network_instances.cvrp_stream(mode, 200)
+    routes = [instance.coordinates[1:] for instance in instances]
     tours = [instance.coordinates for instance in (*tsp.stream(tsp.ACO_STREAM, mode, 100), *op.stream(mode, 100))]
     return routes + tours
 
@@ -154,22 +195,30 @@ def test_an_explosion_leaves_a_hole() -> None:
 
 
 def test_a_grid_has_the_places_of_a_lattice_and_few_distances() -> None:
-    for mode, size, draw in (("grid", 50, cvrp.stream), ("grid", 100, op.stream)):
+    draws = (50, cvrp.stream), (100, op.stream), (200, network_instances.cvrp_stream)
+    for mode, size, draw in (("grid", *pair) for pair in draws):
         for instance in draw(mode, size):
             side = 2 * math.ceil(math.sqrt(size / 2))
             places = instance.coordinates[-size:] * side - 0.5
             assert np.allclose(places, np.rint(places))
-            # The depot of routes is the centre, and never the place of a customer.
+            # The depot of routes is never the place of a customer.
             assert (instance.distances + np.eye(len(instance))).min() > 0
             assert len(np.unique(instance.distances.round(9))) < size**2 / 8
 
 
 def test_vehicles_differ_in_their_capacity_alone() -> None:
-    for mode, capacity in cvrp.CAPACITIES.items():
-        for instance in cvrp.stream(mode, 50):
-            assert instance.capacity == capacity != cvrp.CAPACITY
+    ants = [(capacity, cvrp.stream(mode, 50)) for mode, capacity in cvrp.CAPACITIES.items()]
+    vehicles = {"small_vehicles": 25, "large_vehicles": 500, "clustered": 100}
+    networks = [(capacity, network_instances.cvrp_stream(mode, 500)) for mode, capacity in vehicles.items()]
+    for capacity, instances in (*ants, *networks[:2]):
+        for instance in instances:
+            assert instance.capacity == capacity
             assert 1 <= instance.demands[1:].min() <= instance.demands.max() <= cvrp.MAX_DEMAND
             assert spacing(instance.coordinates[1:]) > 0.75
+    assert {instance.capacity for instance in networks[2][1]} == {100}
+    # Depots of networks are anywhere.
+    depots = [instance.coordinates[0] for _, instances in networks for instance in instances]
+    assert np.std(depots, axis=0) == pytest.approx(np.full(2, 12**-0.5), rel=0.4)
 
 
 def test_knapsacks_hold_the_named_share_of_all_weights() -> None:
@@ -208,6 +257,10 @@ def test_other_bins_have_the_items_of_a_search_or_the_bins_of_other_items() -> N
     for instance in (*bpp.weibull_stream("uniform_items", 5000), *bpp.uniform_stream("large_bins", 500)):
         assert (instance.items.min(), instance.items.max()) == (20, 100)
         assert instance.items.mean() == pytest.approx(60, rel=0.08)
+    for mode, mean in (("small_items", 30 * math.gamma(4 / 3)), ("all_sizes", 50.5)):
+        for instance in bpp.weibull_stream(mode, 5000):
+            assert (instance.capacity, instance.items.mean()) == (100, pytest.approx(mean, rel=0.03))
+    assert {*np.concatenate([instance.items for instance in bpp.weibull_stream("all_sizes", 5000)])} == {*range(1, 101)}
     assert {instance.capacity for instance in bpp.weibull_stream("uniform_items", 5000)} == {150}
     assert {instance.capacity for instance in bpp.uniform_stream("large_bins", 500)} == {500}
 

@@ -55,8 +55,40 @@ class Departure:
     kind: str
 
 
+@dataclass(frozen=True)
+class Traffic:
+    """Arrivals of a set that no search uses, where they differ from those of the search."""
+
+    # Further trials per route and second.
+    more: int = 0
+    # Probability of each route; if empty, that of the road.
+    chances: tuple[float, ...] = ()
+    # Shares of the types; if empty, the usual ones.
+    shares: tuple[float, ...] = ()
+    # Seconds with twice the trials, which as many without arrivals follow; 0 means that all seconds are alike.
+    platoon: int = 0
+
+
+USUAL = Traffic()
+# Sets with other arrivals.
+TRAFFIC = {
+    "dense": Traffic(more=2),
+    # Two thirds of all vehicles come from one side and leave to the other.
+    "crossing": Traffic(chances=(0.01, 0.01, 0.01, 0.02, 0.07, 0.02, 0.07)),
+    "long_vehicles": Traffic(shares=(0.2, 0.5, 0.3)),
+    "platoons": Traffic(platoon=20),
+}
+# Seed of the first demand of each set, and number of demands of a case.
+SET_SEEDS = {name: 1000 * number + 1 for number, name in enumerate(TRAFFIC, 2)}
+SET_DEMANDS = 4
+
+
 def draw(
-    seed: int, trials: int, seconds: int, chances: Sequence[float] = network.WEAVING.chances
+    seed: int,
+    trials: int,
+    seconds: int,
+    chances: Sequence[float] = network.WEAVING.chances,
+    traffic: Traffic = USUAL,
 ) -> tuple[Departure, ...]:
     """Draw the arrivals: for every second and route Binomial(``trials``, chance) vehicles of random types.
 
@@ -65,16 +97,20 @@ def draw(
         trials: 2 in the light case, 3 in the heavy one.
         seconds: Number of seconds with arrivals.
         chances: Probability of each route.
+        traffic: Differences to these arrivals.
 
     Returns:
         Departures in order of time.
     """
     rng = np.random.RandomState(seed)
-    names, shares = list(TYPES), [kind.share for kind in TYPES.values()]
+    names, shares = list(TYPES), traffic.shares or [kind.share for kind in TYPES.values()]
     departures: list[Departure] = []
     for second in range(seconds):
-        for route, chance in enumerate(chances):
-            for _ in range(rng.binomial(trials, chance)):
+        of_second = trials + traffic.more
+        if traffic.platoon:
+            of_second *= 2 * (second // traffic.platoon % 2 == 0)
+        for route, chance in enumerate(traffic.chances or chances):
+            for _ in range(rng.binomial(of_second, chance)):
                 kind = names[rng.choice(len(names), p=shares)]
                 departures.append(Departure(f"v{len(departures)}", second, route, kind))
     return tuple(departures)
@@ -150,6 +186,8 @@ class Scenario:
     rules: SumoRules = rules.OURS
     # Departures read from a file; if empty, they are drawn from the seed.
     read_departures: tuple[Departure, ...] = field(default=(), repr=False)
+    # Name of the set of `TRAFFIC` whose arrivals are drawn; empty for the usual ones.
+    traffic: str = ""
 
     def __post_init__(self) -> None:
         if self.trials not in CASES:
@@ -162,12 +200,13 @@ class Scenario:
         """Name such as ``heavy, demand seed 42``."""
         special = f", {self.rules.label}" if self.rules.label else ""
         demanded = "demand from a file" if self.read_departures else f"demand seed {self.seed}"
-        return f"{CASES[self.trials]}, {demanded}{special}"
+        return ", ".join(part for part in (CASES[self.trials], self.traffic, demanded + special) if part)
 
     @cached_property
     def departures(self) -> tuple[Departure, ...]:
         """Vehicles that want to enter; the first 570 of 600 seconds have arrivals."""
-        return self.read_departures or draw(self.seed, self.trials, self.horizon - QUIET, self.rules.plan.chances)
+        traffic, seconds = TRAFFIC.get(self.traffic, USUAL), self.horizon - QUIET
+        return self.read_departures or draw(self.seed, self.trials, seconds, self.rules.plan.chances, traffic)
 
     @cached_property
     def digest(self) -> str:
@@ -275,14 +314,21 @@ class Course:
             seeds, case = self.seeds["test" if fresh_seed is not None else mode], self.cases[size]
             if fresh_seed is not None:
                 seeds = streams.numbers(fresh_seed, "driving", size, len(seeds))
-            scenarios[size] = [Scenario(case.trials, seed, horizon, case.rules) for seed in seeds]
+            traffic = mode if mode in TRAFFIC else ""
+            scenarios[size] = [Scenario(case.trials, seed, horizon, case.rules, traffic=traffic) for seed in seeds]
         return scenarios
 
 
 WEAVING = Course(
     cases={trials: CourseCase(name, trials, rules.OURS) for trials, name in CASES.items()},
-    sizes=dict.fromkeys(("train", "val", "test", "fresh", "final"), tuple(CASES)),
-    seeds={"train": range(1, 3), "val": range(42, 58), "test": range(101, 131), "final": range(1001, 1021)},
+    sizes=dict.fromkeys(("train", "val", "test", "fresh", "final", *TRAFFIC), tuple(CASES)),
+    seeds={
+        "train": range(1, 3),
+        "val": range(42, 58),
+        "test": range(101, 131),
+        "final": range(1001, 1021),
+        **{name: range(first, first + SET_DEMANDS) for name, first in SET_SEEDS.items()},
+    },
     protocol={"val": range(42, 43), "test": range(101, 109)},
     baseline=Path("problems/driving/sumo_throughput.json"),
 )

@@ -206,7 +206,7 @@ def _make_instances(
             yield size, kind.files(arguments.place(Path("problems") / problem / "data"), mode, size)
         else:
             stream = "test" if mode == "fresh" else mode
-            count = WHOLE if own_sizes else counts[stream]
+            count = WHOLE if own_sizes else counts.get(stream, network_instances.COUNT)
             yield size, kind.stream(mode, size, arguments.fresh_seed, count)
 
 

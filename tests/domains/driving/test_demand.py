@@ -8,7 +8,7 @@ import pytest
 
 from oragent.domains.driving.network import WEAVING
 from oragent.domains.driving.rules import TYPES
-from oragent.domains.driving.scenario import draw
+from oragent.domains.driving.scenario import TRAFFIC, draw
 
 
 @pytest.mark.parametrize(
@@ -41,3 +41,26 @@ def test_arrivals_and_types_have_the_published_shares() -> None:
     pairs = sum(count == 2 for count in counts.values()) / (40_000 * len(WEAVING.routes))
     assert pairs == pytest.approx(0.03**2, rel=0.25)
     assert np.sum([kind.share for kind in TYPES.values()]) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "rate", "crossing", "long", "early"),
+    [
+        ("", 0.63, 2 / 7, 0.3, 1 / 2),
+        ("dense", 1.05, 2 / 7, 0.3, 1 / 2),
+        ("crossing", 0.63, 2 / 3, 0.3, 1 / 2),
+        ("long_vehicles", 0.63, 2 / 7, 0.8, 1 / 2),
+        ("platoons", 0.63, 2 / 7, 0.3, 1),
+    ],
+)
+def test_arrivals_of_a_set_differ_as_its_name_says(
+    name: str, rate: float, crossing: float, long: float, early: float
+) -> None:
+    drawn = draw(3, 3, 4000, **({"traffic": TRAFFIC[name]} if name else {}))
+    ends = [WEAVING.routes[one.route] for one in drawn]
+    # From the north to the south, or from the south to the north.
+    sides = [("-E2", "E6"), ("-E3", "E5")]
+    assert len(drawn) / 4000 == pytest.approx(rate, rel=0.06)
+    assert np.mean([end in sides for end in ends]) == pytest.approx(crossing, abs=0.04)
+    assert np.mean([one.kind != "passenger" for one in drawn]) == pytest.approx(long, abs=0.04)
+    assert np.mean([one.second % 40 < 20 for one in drawn]) == pytest.approx(early, abs=0.04)
