@@ -175,6 +175,46 @@ def test_a_repository_is_found_above_a_folder_or_by_the_file_of_a_linked_one(tmp
             store.locate(name)
 
 
+def test_stores_of_objects_are_read_as_far_as_they_name_each_other(tmp_path: Path) -> None:
+    """Only folders that have git's name of a store count; paths may be relative and no Unicode text."""
+    odd = tmp_path / os.fsdecode(b"\xff/objects")
+    put(
+        tmp_path,
+        {"second/objects/info/alternates": f"{tmp_path}/third/objects\n", "third/objects/x": "", "other/x": ""},
+    )
+    odd.mkdir(parents=True)
+    store = make_repository(tmp_path / "r")
+    assert store._list_folders() == [store.top, store.git_folder, store.shared_folder]
+    lines = ["../../../second/objects", "", str(tmp_path / "other"), str(tmp_path / "gone/objects"), str(odd)]
+    (store.shared_folder / "objects/info").mkdir()
+    (store.shared_folder / "objects/info/alternates").write_bytes(os.fsencode("\n".join(lines)))
+    expected = [tmp_path / "second/objects", odd, tmp_path / "third/objects"]
+    assert store._list_folders()[3:] == [path.resolve() for path in expected]
+
+
+@pytest.mark.parametrize(
+    ("user", "sudo", "top", "git", "is_accepted"),
+    [
+        (5, "", 5, 5, True), (5, "", 6, 5, False), (5, "", 5, 6, False), (5, "6", 6, 6, False), (0, "6", 6, 6, True), (0, "6", 0, 6, True),
+        (0, "", 6, 6, False), (0, "6", 7, 6, False), (1, "6", 6, 6, False),
+    ],
+)  # fmt: skip
+def test_a_repository_belongs_to_the_user_with_both_of_its_folders(
+    user: int, sudo: str, top: int, git: int, is_accepted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Users by number; ``sudo`` names the one who became root."""
+    monkeypatch.setattr(git_store, "_read_user_setting", lambda *words: [])
+    monkeypatch.setattr(os, "geteuid", lambda: user)
+    monkeypatch.setenv("SUDO_UID", sudo)
+    owners = {Path("/r"): top, Path("/r/.git"): git}
+    monkeypatch.setattr(Path, "stat", lambda path, **options: SimpleNamespace(st_uid=owners[path]))
+    if is_accepted:
+        git_store._expect_owner(*owners)
+    else:
+        with pytest.raises(WorkspaceError):
+            git_store._expect_owner(*owners)
+
+
 @pytest.mark.parametrize("missing", ["HEAD", "objects", "refs"])
 def test_a_git_folder_without_one_of_its_parts_is_none(missing: str, tmp_path: Path) -> None:
     make_repository(tmp_path)
