@@ -3,6 +3,7 @@
 import io
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -19,7 +20,7 @@ from oragent.workspace.entries import (
     parse_command,
 )
 from oragent.workspace.model_commands import VerbCommands
-from oragent.workspace.settings import LIMITS, NO_OPTIONS, WorkspaceSettings, read_settings
+from oragent.workspace.settings import LIMITS, NO_OPTIONS, VerbRequest, WorkspaceSettings, read_settings
 from tests.workspace.release import put
 
 # The optimum is the product of the argument and the variable; a variable of the user changes it.
@@ -213,3 +214,14 @@ def test_an_installed_project_is_imported_from_its_sources(
 ) -> None:
     put(tmp_path, files)
     assert find_import_folders(tmp_path, ProgramEntry("", "", ())) == folders
+
+
+@pytest.mark.parametrize(
+    ("options", "has_model"),
+    [
+        ({}, False), ({"model": object()}, True), ({"replay": Path("r")}, True), ({"runtime": SimpleNamespace(model="m")}, True),
+        ({"runtime": SimpleNamespace(model=None)}, False),
+    ],
+)  # fmt: skip
+def test_a_request_has_a_model_if_it_names_one_or_recorded_replies(options: dict, has_model: bool) -> None:
+    assert VerbRequest(Path("w"), **options).has_model is has_model
