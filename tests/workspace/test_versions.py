@@ -12,8 +12,9 @@ import pytest
 from oragent._base import files
 from oragent._base.errors import WorkspaceError
 from oragent.workspace import versions as versions_module
+from oragent.workspace.repository import Repository
 from oragent.workspace.undoing import restore_files, undo_last
-from oragent.workspace.versions import PERSON, Versions, WorkspaceVersion, find_repository
+from oragent.workspace.versions import PERSON, FileChange, Versions, WorkspaceVersion, find_repository
 from tests.workspace.release import put
 from tests.workspace.teams import begin, commit, git, state_of
 
@@ -538,3 +539,134 @@ def test_a_clone_has_a_name_of_twelve_letters(text, is_taken, prefix, tmp_path):
     name = store._find_reference(repository).split("/")[2]
     assert re.fullmatch("[0-9a-f]{12}", name)
     assert (holder.read_text().strip() == name, name == "0123456789ab") == (True, is_taken)
+
+
+def make_store(folder, **repository):
+    """A store whose repository has these functions; git does not run."""
+    store = Versions(folder, readonly=True)
+    store._reference = "refs/oragent/0123456789ab/top"
+    store._repository = SimpleNamespace(**repository)
+    return store
+
+
+def test_files_that_git_does_not_ignore_are_versioned_without_local_and_hidden_ones(tmp_path):
+    asked = []
+    files = [
+        "b.txt",
+        "answers/a.md",
+        "run.db",
+        "run.dbx",
+        "docs/answers/b.md",
+        "two\nlines",
+        ".env",
+        "d/.git/x",
+        "c.tmp",
+    ]
+    put(tmp_path, dict.fromkeys([*files, ".oragent/lock", "report.html"], "x"))
+    store = make_store(tmp_path, list_ignored=lambda content: asked.append(content) or {"c.tmp"})
+    assert store._list_versioned() == ["b.txt", "docs/answers/b.md", "run.dbx"]
+    assert asked == [b"b.txt\0c.tmp\0docs/answers/b.md\0run.dbx"]
+    (tmp_path / "w").mkdir()
+    assert make_store(tmp_path / "w")._list_versioned() == []
+    odd = os.fsdecode(b"\xff")
+    put(tmp_path, {f"w/{odd}": "x"})
+    assert make_store(tmp_path / "w", list_ignored=lambda content: {os.fsdecode(content)})._list_versioned() == []
+
+
+def test_changes_of_a_version_are_sorted_and_those_of_the_first_one_are_all_its_files(tmp_path):
+    blobs = {"v": {"b": "1", "c": "2", "a": "3"}, "v^": {"c": "1", "b": "1", "d": "4"}}
+    store = make_store(tmp_path, list_blobs=blobs.get, try_resolve=lambda name: name if name in blobs else "")
+    assert store.read_changes("v") == (
+        FileChange("a", None, "3"),
+        FileChange("c", "1", "2"),
+        FileChange("d", "4", None),
+    )
+    assert store.read_changes("v^") == (
+        FileChange("b", None, "1"),
+        FileChange("c", None, "1"),
+        FileChange("d", None, "4"),
+    )
+
+
+@pytest.mark.parametrize("skip", [True, False])
+def test_files_of_a_version_are_written_unless_they_changed_since(skip, tmp_path):
+    contents = {"old": b"old\n", "new": b"new\n"}
+    store = make_store(tmp_path, git=lambda *words: contents[words[-1]])
+    changes = {"a": "edited\n", "b": "old\n", "deep/er/c": None, "d": "old\n", "e": None, "f": "new\n"}
+    put(tmp_path, {path: text for path, text in changes.items() if text is not None})
+    ends = {"d": None, "e": None}
+    before = {"deep/er/c": None}
+    store.read_changes = lambda commit: [
+        FileChange(path, before.get(path, "old"), ends.get(path, "new")) for path in changes
+    ]
+    store._write_files("1" * 40, skip)
+    written = {path: (tmp_path / path).read_text() for path in changes if (tmp_path / path).exists()}
+    assert written == {"a": "edited\n", "b": "new\n", "deep/er/c": "new\n", "f": "new\n"}
+    # What cannot be written is an error, or is skipped.
+    (tmp_path / "b").unlink()
+    (tmp_path / "b").mkdir()
+    put(tmp_path, {"f": "old\n"})
+    if not skip:
+        with pytest.raises(WorkspaceError, match="1111111111 is kept"):
+            store._write_files("1" * 40, skip)
+        return
+    store._write_files("1" * 40, skip)
+    assert ((tmp_path / "b").is_dir(), (tmp_path / "f").read_text()) == (True, "new\n")
+
+
+@pytest.mark.parametrize(
+    ("marker", "tip", "is_moved", "is_written"),
+    [
+        # Versions c0, c1 and c2, each after the one before.
+        ("c2\n", "c1", True, True), ("c2", "c2", False, True), ("c1", "c2", False, False), ("c2", "c0", False, False),
+        ("c0", "", True, True), ("none", "c2", False, False), ("", "c2", False, False), ("", "", False, False),
+        ("\u00fc", "c2", False, False), (None, "c1", False, False), ("link", "c1", False, False),
+    ],
+)  # fmt: skip
+def test_an_unfinished_write_ends_if_it_follows_the_last_version(marker, tip, is_moved, is_written, tmp_path):
+    parents = {"c0": "", "c1": "c0", "c2": "c1"}
+    tips, written = [tip], []
+
+    def resolve(name):
+        if name.startswith("refs/"):
+            return tips[-1]
+        return parents.get(name[:-1], "") if name.endswith("^") else name if name in parents else ""
+
+    store = make_store(tmp_path, try_resolve=resolve, git=lambda *words: tips.append(words[-1]))
+    store._write_files = lambda commit, skip: written.append((commit, skip))
+    path = tmp_path / ".oragent/writing"
+    path.parent.mkdir()
+    if marker == "link":
+        put(tmp_path, {"marker": "c2"})
+        path.symlink_to(tmp_path / "marker")
+    elif marker is not None:
+        path.write_text(marker)
+    store._finish_write()
+    commit = (marker or "").strip()
+    assert tips == ([tip, commit] if is_moved else [tip])
+    assert written == ([(commit, True)] if is_written else [])
+    assert path.is_symlink() is (marker == "link")
+    assert path.exists() is (marker == "link")
+
+
+@pytest.mark.parametrize(
+    ("prefix", "ignored", "is_found"),
+    [("", set(), True), ("", {"."}, True), ("w/", set(), True), ("w/", {"."}, False), (None, set(), False)],
+)
+def test_a_repository_counts_unless_it_ignores_the_folder(prefix, ignored, is_found, tmp_path, monkeypatch):
+    repository = None if prefix is None else SimpleNamespace(prefix=prefix, list_ignored=lambda content: ignored)
+    monkeypatch.setattr(Repository, "find", lambda folder: repository)
+    assert find_repository(tmp_path) is (repository if is_found else None)
+
+
+def test_the_log_of_a_clone_has_paths_below_its_folder(tmp_path):
+    entries = [
+        ("1" * 40, "10", "run", "first", "build-1\n", "", "\nw/a.txt\0other.txt\0w/b c.txt"),
+        ("2" * 40, "20", "undo", "second", "", "3\n", ""),
+    ]
+    text = "".join("\1" + "\2".join(entry[:6]) + "\3" + entry[6] + "\0" for entry in entries)
+    store = make_store(tmp_path, prefix="w/", text_of=lambda *words: text)
+    assert store._read_log("refs/x") == [
+        WorkspaceVersion("1" * 40, 10, "run", "first", ("a.txt", "b c.txt"), "build-1"),
+        WorkspaceVersion("2" * 40, 20, "undo", "second", (), "", "3"),
+    ]
