@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import shutil
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -30,9 +32,10 @@ from oragent.workspace.agent_tasks import (
     failure_request,
 )
 from oragent.workspace.folder import ChangeRequest, RequestStatus, WorkspaceFolder, list_requests
+from oragent.workspace.layout import sha256_of
 from oragent.workspace.runner import ProgramRun, SolvedModel
 from oragent.workspace.settings import LIMITS, WorkspaceSettings
-from oragent.workspace.versions import Versions
+from oragent.workspace.versions import Versions, WorkspaceVersion
 from tests.workspace.release import put
 from tests.workspace.test_submission import DATA, FIGURES, PROGRAM, Runner, make_model
 
@@ -167,17 +170,69 @@ LATER = call(
 )
 
 
+class MemoryVersions:
+    """Stands for versions in git, which tests of versions hold: contents by their digests."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.contents = folder, dict[str, bytes]()
+        self.versions, self.drafts = list[WorkspaceVersion](), dict[str, Mapping[str, str]]()
+
+    @property
+    def tip(self) -> str:
+        return str(len(self.versions))
+
+    def __enter__(self) -> "MemoryVersions":
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        pass
+
+    def list_versions(self) -> list[WorkspaceVersion]:
+        return self.versions
+
+    def save_files(self, folder: Path, paths: Iterable[str]) -> dict[str, str]:
+        read = {path: (folder / path).read_bytes() for path in paths}
+        blobs = {path: sha256_of(content) for path, content in read.items()}
+        self.contents |= {blobs[path]: content for path, content in read.items()}
+        return blobs
+
+    def write_files(self, blobs: Mapping[str, str], folder: Path) -> None:
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        put(folder, {path: self.contents[blob].decode() for path, blob in blobs.items()})
+
+    def keep_contents(self, name: str, blobs: Mapping[str, str]) -> None:
+        self.drafts[name] = blobs
+
+    def read_content(self, blob: str | None) -> bytes | None:
+        return None if blob is None else self.contents[blob]
+
+    def write_version(
+        self, contents: Mapping[str, str | bytes | None], author: str, reason: str, verb: str = ""
+    ) -> None:
+        for path, content in contents.items():
+            if content is None:
+                (self.folder / path).unlink(missing_ok=True)
+            else:
+                put(self.folder, {path: content.decode() if isinstance(content, bytes) else content})
+        self.versions.append(WorkspaceVersion("0", 0, author, reason, tuple(sorted(contents)), verb))
+
+
 class Bakery:
     """A folder whose program is run by a made runner."""
 
-    def __init__(self, folder: Path, *steps: Message, plan: Any = PLAN, program: str = "import pulp\n") -> None:
+    def __init__(
+        self, folder: Path, *steps: Message, plan: Any = PLAN, program: str = "import pulp\n", has_git: bool = False
+    ) -> None:
         self.folder, self.steps, self.plan, self.requests = folder, list(steps), plan, list[Request]()
+        self.versions: Any = Versions(folder) if has_git else MemoryVersions(folder)
         table = "Parameter_Name,Value,Unit,Context_Description\n" + "".join(
             f"{name},{value},,\n" for name, value in FIGURES.items()
         )
         put(folder, {"docs/a.md": "# Bakery\nBake.\n", DATA: table, **({PROGRAM: program} if program else {})})
         self.runner: Any = Runner()
         self.runner.limits = LIMITS
+        self.settings = WorkspaceSettings()
 
     def reply(self, request: Request, number: int) -> Message:
         self.requests.append(request)
@@ -191,15 +246,12 @@ class Bakery:
 
         async def work(case: Any) -> Any:
             verbs = VerbRunner(
-                WorkspaceFolder(self.folder), study, versions, self.runner, WorkspaceSettings(), **options
+                WorkspaceFolder(self.folder), study, self.versions, self.runner, self.settings, **options
             )
             results.append(await getattr(verbs, verb)(case, *words))
             return results[-1]
 
-        with (
-            Study(self.folder, {"": Scripted(self.reply)}, Budget(evaluations=None)) as study,
-            Versions(self.folder) as versions,
-        ):
+        with Study(self.folder, {"": Scripted(self.reply)}, Budget(evaluations=None)) as study:
             asyncio.run(study.run_cases([name], work))
             assert results, study.stop_reason
         return results[0]
@@ -218,8 +270,7 @@ def test_a_program_is_built_and_written_with_its_record(tmp_path: Path) -> None:
     )
     assert (result["verb"], result["request"], result["calls"], result["clashes"]) == ("build", "", 2, [])
     assert (tmp_path / PROGRAM).read_text() == "import pulp\n"
-    with Versions(tmp_path) as versions:
-        newest = versions.list_versions()[-1]
+    newest = bakery.versions.list_versions()[-1]
     assert (newest.author, newest.verb, newest.paths) == ("builder", "build-1", (PROGRAM,))
     assert "400" in newest.reason
     assert json.loads((tmp_path / ".oragent/run.json").read_text())["objective"] == 400.0
@@ -257,9 +308,13 @@ def test_a_revision_is_planned_prepared_compared_and_written(tmp_path: Path) -> 
         result["request_path"],
     )
     assert not (tmp_path / "plan.json").exists()
-    with Versions(tmp_path) as versions:
-        newest = versions.list_versions()[-1]
+    newest = bakery.versions.list_versions()[-1]
     assert (newest.author, newest.reason, newest.verb) == ("reviser", "fewer loaves", "revise-1")
+    first = bakery.versions.list_versions()[0]
+    assert (first.author, first.reason, first.verb) == ("request", "request revise-1", "revise-1")
+    # The former program and the new one run once, beside the trial at former values.
+    assert len(bakery.runner.folders) == 3
+    assert json.loads(json.dumps(result)) == result
     assert newest.paths == tuple(sorted({DATA, "docs/a.md", request.path}))
     planner, *_, reviser = bakery.requests
     # The planner reads all files, and the reviser the former objective.
@@ -274,8 +329,9 @@ def test_a_revision_is_planned_prepared_compared_and_written(tmp_path: Path) -> 
 REFUSED = {**PLAN, "data": [{**PLAN["data"][0], "neutral": "30"}]}
 
 
-def test_a_revision_that_loses_a_former_rule_is_kept_and_accepted_later(tmp_path: Path) -> None:
-    bakery = Bakery(tmp_path, LATER, call("submit", path=PROGRAM), plan=REFUSED)
+@pytest.mark.parametrize("has_git", [False, True])
+def test_a_revision_that_loses_a_former_rule_is_kept_and_accepted_later(tmp_path: Path, has_git: bool) -> None:
+    bakery = Bakery(tmp_path, LATER, call("submit", path=PROGRAM), plan=REFUSED, has_git=has_git)
     # The agent insists after the warning.
     bakery.steps = [LATER, call("submit", path=PROGRAM), call("submit", path=PROGRAM)]
     result = bakery.perform("revise-1", "revise_program", "At most 40 loaves of rye.")
@@ -285,6 +341,11 @@ def test_a_revision_that_loses_a_former_rule_is_kept_and_accepted_later(tmp_path
     assert "most_rye" not in (tmp_path / DATA).read_text()
     (request,) = list_requests(WorkspaceFolder(tmp_path).list_files())
     assert request.status is RequestStatus.REFUSED
+    own = [version for version in bakery.versions.list_versions() if version.author == "request"]
+    assert [(version.reason, version.verb) for version in own] == [
+        ("request revise-1", "revise-1"),
+        ("revise-1 was not written", "revise-1"),
+    ]
     asked = len(bakery.requests)
     accepted = bakery.perform("revise-2", "accept_revision", result)
     assert len(bakery.requests) == asked
@@ -297,8 +358,7 @@ def test_a_revision_that_loses_a_former_rule_is_kept_and_accepted_later(tmp_path
     assert "most_rye,40" in (tmp_path / DATA).read_text()
     (request,) = list_requests(WorkspaceFolder(tmp_path).list_files())
     assert request.status is RequestStatus.DONE
-    with Versions(tmp_path) as versions:
-        newest = versions.list_versions()[-1]
+    newest = bakery.versions.list_versions()[-1]
     assert (newest.author, newest.verb) == ("reviser", "revise-2")
     assert newest.reason.endswith("fewer loaves")
     # Written at once where that is asked for.
@@ -329,8 +389,12 @@ def test_a_file_that_the_person_changed_meanwhile_is_not_written_over(
 
 def test_a_revision_without_a_program_a_plan_or_its_planned_edits(tmp_path: Path) -> None:
     none = Bakery(tmp_path / "none", program="")
-    with pytest.raises((WorkspaceError, AssertionError)):
+    with pytest.raises((WorkspaceError, AssertionError), match="no program to revise"):
         none.perform("revise-1", "revise_program", "More.")
+    none.settings = WorkspaceSettings(program="src/none.py")
+    with pytest.raises((OSError, AssertionError)) as problem:
+        none.perform("revise-2", "revise_program", "More.")
+    assert "no program to revise" not in str(problem.value)
     odd = Bakery(tmp_path / "odd", LATER, call("submit", path=PROGRAM), plan="no plan")
     result = odd.perform("revise-1", "revise_program", "More.")
     assert (result["plan"], result["written"]) == (agent_tasks.NO_PLAN, True)
@@ -359,6 +423,15 @@ def test_a_repair_changes_no_requirement(tmp_path: Path, is_repair: bool, calls:
     assert (result["written"], result["calls"]) == (True, calls)
 
 
+@pytest.mark.parametrize("verb", ["build_program", "revise_program", "answer_question"])
+def test_an_agent_gets_the_answers_of_the_person(tmp_path: Path, verb: str) -> None:
+    ends = {"path": PROGRAM} if verb != "answer_question" else {"answer": "Rye."}
+    bakery = Bakery(tmp_path, call("ask_person", question="Which?"), call("submit", **ends), plan={"data": []})
+    words = [] if verb == "build_program" else ["What?"]
+    bakery.perform("one-1", verb, *words, answers=("The dark rye.",))
+    assert any("The dark rye." in message.content for message in bakery.requests[-1].messages)
+
+
 def test_a_question_is_answered_from_the_files_of_its_beginning(tmp_path: Path) -> None:
     bakery = Bakery(tmp_path, call("submit", answer='Bake [docs/a.md:2 "Bake"], rest [docs/a.md:1 "Rest"].'))
     result = bakery.perform("ask-1", "answer_question", "What?")
@@ -373,8 +446,7 @@ def test_a_question_is_answered_from_the_files_of_its_beginning(tmp_path: Path) 
     written = (tmp_path / "answers/ask-1.md").read_text()
     assert written.startswith("# What?\n")
     assert result["answer"] in written
-    with Versions(tmp_path) as versions:
-        assert result["revision"] == versions.tip
+    assert result["revision"] == bakery.versions.tip
     # Figures come from the model of the program in the folder.
     earning = Bakery(tmp_path / "more", call("query", line="solve"), call("submit", answer="It earns {r1.objective}."))
     assert earning.perform("ask-1", "answer_question", "What?")["answer"].startswith("It earns 400 [r1]")
