@@ -190,6 +190,12 @@ class MemoryVersions:
     def list_versions(self) -> list[WorkspaceVersion]:
         return self.versions
 
+    def list_own(self) -> list[WorkspaceVersion]:
+        return self.versions
+
+    def save_snapshot(self, reason: str) -> None:
+        self.versions.append(WorkspaceVersion("0", 0, "person", reason))
+
     def save_files(self, folder: Path, paths: Iterable[str]) -> dict[str, str]:
         read = {path: (folder / path).read_bytes() for path in paths}
         blobs = {path: sha256_of(content) for path, content in read.items()}
