@@ -179,6 +179,12 @@ def test_a_later_objective_without_bound_has_its_status_and_is_kept(tmp_path: Pa
     verified = verify_revision(old, new, [])
     assert verified.preservation is not None
     assert (verified.ok, verified.preservation.holds) == (True, True)
+    assert "unbounded" in verified.preservation.reason
+    assert "the model" not in verified.preservation.reason
+    infeasible = [state(tmp_path / f"no {name}", make_model({"oven": ({"rye": 1.0}, -1.0)})) for name in ("old", "new")]
+    preservation = verify_revision(*infeasible, []).preservation
+    assert preservation is not None
+    assert (preservation.holds, "the model is infeasible" in preservation.reason) == (True, True)
 
 
 def test_objectives_in_another_order_are_not_compared_one_by_one(tmp_path: Path) -> None:

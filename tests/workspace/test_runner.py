@@ -3,11 +3,12 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from oragent._base.errors import WorkspaceError
+from oragent._base.errors import ModellingError, WorkspaceError
 from oragent.modelling import SolveStatus, solve
 from oragent.modelling.capture import sandbox_script
 from oragent.modelling.capture.program import (
@@ -337,14 +338,36 @@ def test_a_claimed_point_is_used_if_it_is_better_than_one_that_is_not_proven(
     milp = BUDGET.with_records(sense=sense, objective=Objective({"y": 1.0}))
     better = 3.0 - sense.sign * claimed
     for status in (SolveStatus.FEASIBLE, SolveStatus.OPTIMAL):
-        answer = Solution(status, objective=3.0, bound=3.0 - 3 * sense.sign, values={"x": 0.0, "y": 3.0}, seconds=7.0)
+        marker: Any = object()
+        answer = Solution(
+            status,
+            objective=3.0,
+            bound=3.0 - 3 * sense.sign,
+            values={"x": 0.0, "y": 3.0},
+            relaxation=marker,
+            seconds=7.0,
+        )
         monkeypatch.setattr(runner_module, "solve", lambda *arguments, answer=answer, **options: answer)
         solved = solve_captured(captured([0.0, better], milp), 20.0, 0.0)
         used = is_used and status is SolveStatus.FEASIBLE
         assert solved.objective == (better if used else 3.0)
         assert solved.solution is not None
-        assert solved.solution.seconds == 7.0
+        assert (solved.solution.seconds, solved.solution.relaxation) == (7.0, marker)
         assert solved.solution.bound == answer.bound
+
+
+def test_models_are_solved_again_if_time_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    limits: list[float] = []
+
+    def fail(milp: IndexedModel, limit_s: float, gap: float, duals: bool) -> Solution:
+        limits.append(limit_s)
+        raise ModellingError("no solver")
+
+    monkeypatch.setattr(runner_module, "solve", fail)
+    for limit, note in ((0.5, "not solved again: no solver"), (0.0, OUT_OF_TIME), (-1.0, OUT_OF_TIME)):
+        solved = solve_captured(captured(None), limit, 0.0)
+        assert (solved.note, solved.solution, solved.milp) == (note, None, BUDGET)
+    assert limits == [0.5]
 
 
 def test_prices_are_computed_for_small_models_only(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -353,6 +376,9 @@ def test_prices_are_computed_for_small_models_only(monkeypatch: pytest.MonkeyPat
         solved = solve_captured(captured(None), 20.0, 0.0)
         assert solved.solution is not None
         assert bool(solved.solution.duals) is has_prices
+        claimed = solve_captured(captured([3.0, 1.5]), 0.0, 0.0).solution
+        assert claimed is not None
+        assert bool(claimed.duals) is has_prices
 
 
 def test_a_run_has_the_figures_of_its_last_captured_model() -> None:
@@ -382,8 +408,10 @@ def test_the_error_of_an_objective_is_relative_to_the_reference(value: float, re
 
 
 def test_a_copy_has_the_files_that_replace_others_and_leaves_nothing(tmp_path: Path) -> None:
-    put(tmp_path / "w", {"src/a.py": "old", "src/b.py": "b", "run.db": "x", ".oragent/s": "x", "deep/.hidden": "x"})
-    with copied_folder(tmp_path / "w", {"src/a.py": "new", "more/c.bin": b"\0"}) as copy:
+    put(tmp_path / "w", {
+        "src/a.py": "old", "src/b.py": "b", "src/c.py": "c", "far/away/d.py": "d", "run.db": "x", ".oragent/s": "x", "deep/.hidden": "x",
+    })  # fmt: skip
+    with copied_folder(tmp_path / "w", {"src/a.py": "new", "more/deep/c.bin": b"\0"}) as copy:
         files = {path.relative_to(copy).as_posix(): path.read_bytes() for path in copy.rglob("*") if path.is_file()}
         nested = copy
         for _ in range(300):
@@ -391,12 +419,22 @@ def test_a_copy_has_the_files_that_replace_others_and_leaves_nothing(tmp_path: P
         nested.mkdir(parents=True)
         (copy / "src").chmod(0o000)
         (copy / "link").symlink_to(tmp_path)
-    assert files == {"src/a.py": b"new", "src/b.py": b"b", "more/c.bin": b"\0"}
+    assert files == {
+        "src/a.py": b"new", "src/b.py": b"b", "src/c.py": b"c", "far/away/d.py": b"d", "more/deep/c.bin": b"\0",
+    }  # fmt: skip
     assert not copy.exists()
     assert not copy.parent.exists()
     assert (tmp_path / "w/src/a.py").read_text() == "old"
     with pytest.raises(WorkspaceError), copied_folder(tmp_path / "w", {"src/a.py/x": "no folder"}):
         pass
+
+
+def test_a_file_that_becomes_a_link_is_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(tmp_path, {"secret": "x"})
+    (tmp_path / "link").symlink_to(tmp_path / "secret")
+    monkeypatch.setattr(runner_module, "list_files", lambda folder, hidden: {"a": tmp_path / "link"})
+    with copied_folder(tmp_path, {}) as copy:
+        assert (copy / "a").is_symlink()
 
 
 def test_a_program_runs_with_the_limits_and_the_command_of_its_workspace(
@@ -407,12 +445,13 @@ def test_a_program_runs_with_the_limits_and_the_command_of_its_workspace(
 
     def capture(program: Path, **options: object) -> CapturedProgram:
         calls.append((program, options))
-        return CapturedProgram(ProgramOutcome.ENDED, (), 2, "o", "e", "", 3.0, 40.0, opened=("data/t.csv",))
+        return CapturedProgram(ProgramOutcome.ENDED, (), 2, "o", "e", "why", 3.0, 40.0, opened=("data/t.csv",))
 
     monkeypatch.setattr(runner_module, "capture_program", capture)
     limits = Limits(cpu_s=7.0)
-    entry = ProgramEntry("plan.py", "plan", ("--week", "1"), "", (".",))
-    owner = ProgramRunner(None, limits, entry=entry, environment={"A": "1"})  # type: ignore[arg-type]
+    entry = ProgramEntry("plan.py", "plan", ("--week", "1"), "part", (".",))
+    box = object()
+    owner = ProgramRunner(box, limits, entry=entry, environment={"A": "1"})  # type: ignore[arg-type]
     ran = owner.run(tmp_path / "w", "plan.py")
     assert (ran.code, ran.stdout, ran.stderr, ran.cpu_s, ran.peak_mb, ran.opened) == (
         2,
@@ -423,7 +462,12 @@ def test_a_program_runs_with_the_limits_and_the_command_of_its_workspace(
         ("data/t.csv",),
     )
     program, options = calls[-1]
-    assert options["limits"] is limits
+    assert (options["limits"], options["sandbox"], options["working_folder"], ran.reason) == (
+        limits,
+        box,
+        "part",
+        "why",
+    )
     assert (options["arguments"], options["module"], options["import_folders"]) == (("--week", "1"), "plan", (".",))
     assert (options["environment"], options["works_in_folder"], options["solve_s"]) == ({"A": "1"}, True, None)
     assert options["data_folder"] == program.parent
