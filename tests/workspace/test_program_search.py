@@ -32,6 +32,8 @@ MAIN = 'if __name__ == "__main__":\n    pass\n'
         ({"z/b.py": SOLVES + MAIN}, {"c.py": "import b\n", "q.py": MODEL}),
         ({"z/b.py": SOLVES + MAIN}, {"c.py": "import b\np.solve()\n"}),
         ({"b.py": SOLVES}, {"a/a.py": SOLVES}),
+        # A test that imports a program does not make it a module.
+        ({"b.py": SOLVES}, {"z/deep/c.py": SOLVES, "tests/t.py": "import b\n"}),
         ({"a.py": SOLVES}, {"b.py": SOLVES}),
     ],
 )
@@ -51,7 +53,7 @@ def test_the_likelier_main_program_comes_first(tmp_path: Path, first: dict[str, 
         ({"a.py": "from scipy import optimize\n"}, {"a.py"}),
         ({"a.py": "import pulpit\n"}, set()),
         ({"a.py": "import ortools.sat.python\n"}, {"a.py"}),
-        # A test that imports a program does not make it a module, and a circle ends.
+        # A circle ends.
         ({"a.py": "import b\n", "b.py": "import a\n"}, set()),
     ],
 )  # fmt: skip
@@ -84,6 +86,7 @@ def test_imports_name_modules(text: str, names: set[str]) -> None:
         ("Makefile", "plan:\n\t$(PYTHON) plan.py --week 1 > out.txt\n", ["python plan.py --week 1"]),
         ("README.md", "Type python plan.py 1.\n\n```\npython plan.py 2\n```\nor `python -m plan 3`\n", ["python plan.py 2", "python -m plan 3"]),
         ("notes.rst", "text\n\n    $ python plan.py \\\n      --long\n", ["python plan.py --long"]),
+        ("Makefile", "plan:\n\t$(PYTHON) plan.py $(WEEK)\n", []),
         # A variable of the shell, a program that does not exist, and one outside of the folder are no commands.
         ("run.sh", "python plan.py $1\npython none.py\npython ../plan.py\npython plan.py a\n", ["python plan.py a"]),
         ("run.sh", "WEEK=2 python plan.py\ncd . && python plan.py\npython plan.py\npython plan.py\n", None),
