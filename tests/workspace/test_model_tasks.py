@@ -18,11 +18,13 @@ from oragent.modelling.data.model_values import Relation, Sense
 from oragent.modelling.data.solution import Solution, SolveStatus
 from oragent.modelling.files.model_files import write
 from oragent.modelling.operations.outcomes import SolveLimits
+from oragent.modelling.operations.results import Figure
 from oragent.modelling.solving.model_solving import solve
 from oragent.workspace import model_tasks
 from oragent.workspace.cells import read_change
 from oragent.workspace.model_results import CellEdit
 from oragent.workspace.model_tasks import (
+    _differ,
     _keeps_solution,
     ask_lines,
     compare_models,
@@ -372,6 +374,24 @@ def test_a_revision_keeps_a_solution_or_the_proof_that_there_is_none(
 ) -> None:
     sides = [SimpleNamespace(known=SimpleNamespace(outcome=SimpleNamespace(status=status))) for status in (former, now)]
     assert _keeps_solution(*sides) is keeps  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("former", "now", "differs"),
+    [
+        # The tolerance is a millionth, relative to a former optimum of more than one.
+        (Figure.exact(0.0), Figure.exact(1e-6), False), (Figure.exact(0.0), Figure.exact(-1e-6), False), (Figure.exact(0.0), Figure.exact(1.1e-6), True),
+        (Figure.exact(0.0), Figure.exact(-1.1e-6), True), (Figure.exact(-1000.0), Figure.exact(-1000.0009), False), (Figure.exact(-1000.0), Figure.exact(-1000.002), True),
+        (Figure.exact(1000.0), Figure.exact(1000.002), True), (Figure.exact(0.5), Figure.exact(0.5000009), False),
+        # Of intervals, a common value is enough; an end that is missing is infinite.
+        (Figure(value=5.0, low=4.0, high=6.0), Figure(value=7.0, low=6.0, high=8.0), False), (Figure(value=5.0, low=4.0, high=6.0), Figure(value=7.0, low=6.5, high=8.0), True),
+        (Figure(value=5.0, low=4.0, high=6.0), Figure(value=3.0, low=2.0, high=3.5), True), (Figure(value=5.0, low=4.0), Figure(value=9.0, low=8.0, high=9.0), False),
+        (Figure(value=5.0, high=6.0), Figure(value=1.0, low=0.0, high=2.0), False), (Figure(value=5.0, low=4.0, high=6.0), Figure(value=9.0, high=9.0), False),
+        (Figure(value=5.0, low=4.0, high=6.0), Figure(value=1.0, low=1.0), False),
+    ],
+)  # fmt: skip
+def test_optima_differ_beyond_their_intervals_and_the_tolerance(former: Figure, now: Figure, differs: bool) -> None:
+    assert _differ(former, now) is differs
 
 
 @pytest.mark.parametrize(
