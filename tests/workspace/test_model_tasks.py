@@ -81,6 +81,8 @@ def test_a_model_file_is_solved_with_its_size_and_unit(tmp_path: Path) -> None:
     )
     assert (result.revision.name, result.revision.program, result.revision.framework) == (".", "model.json", "")
     assert result.limits.seconds == 30.0
+    committed = FolderState("main", "c0ffee", tmp_path, SETTINGS, "model.json")
+    assert (run_model(committed).revision.name, run_model(committed).revision.commit) == ("main", "c0ffee")
     settings = WorkspaceSettings(time=7.0, gap=0.1, solver="scip", confirm="highs", threads=2, seed=3, memory=300)
     limits = FolderState(".", "", tmp_path, settings, "model.json").solve_limits
     assert limits == SolveLimits(seconds=7.0, gap=0.1, solver="scip", confirm="highs", threads=2, seed=3)
@@ -187,6 +189,11 @@ def test_a_later_objective_without_bound_has_its_status_and_is_kept(tmp_path: Pa
     preservation = verify_revision(*infeasible, []).preservation
     assert preservation is not None
     assert (preservation.holds, "the model is infeasible" in preservation.reason) == (True, True)
+    feasible = state(tmp_path / "feasible", make_model())
+    for sides in ((infeasible[0], feasible), (feasible, infeasible[0])):
+        preservation = verify_revision(*sides, []).preservation
+        assert preservation is not None
+        assert (preservation.holds, "infeasible" in preservation.reason) == (False, True)
 
 
 def test_objectives_in_another_order_are_not_compared_one_by_one(tmp_path: Path) -> None:
