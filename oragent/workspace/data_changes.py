@@ -89,7 +89,8 @@ class DataFiles:
             if any(edit.after is None and edit.row for edit in edits):
                 raise WorkspaceError(f"{shorten_path(path)} has new cells and lacks former ones: compare it by hand")
             former = [edit for edit in edits if edit.before is not None]
-            contents[path] = undo_edits(self.new[path], path, former)
+            # A new file stays, also if it is not a table.
+            contents[path] = undo_edits(self.new[path], path, former) if former else self.new[path]
         for path in dict.fromkeys(change.cell.path for change in neutral):
             changes = [change for change in neutral if change.cell.path == path]
             content = contents.get(path, self.new.get(path))
@@ -240,7 +241,7 @@ def _is_planned(edit: CellEdit, planned: PlannedEdit, data: DataFiles) -> bool:
             continue
         for reference in planned.cells:
             with suppress(OragentError):
-                cell = locate_cell(contents[edit.path], replace(reference, path=edit.path))
+                cell = locate_cell(contents[edit.path], reference)
                 is_row, is_column = place == cell.row and edit.table in ("", cell.table), edit.column == cell.heading
                 # The plan of a figure covers its unit and meaning too.
                 return is_row and (planned.has_value(edit) if is_column else planned.is_figure)

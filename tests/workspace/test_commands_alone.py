@@ -331,7 +331,7 @@ def test_the_program_of_a_model_runs_with_the_settings_of_its_workspace(
     assert isinstance(limits, Limits)
     assert (limits.cpu_s, limits.memory_mb) == (7.0, 300)
     assert (path, options["data_folder"], options["files"]) == (tmp_path / program, tmp_path, {"a": "b"})
-    assert (options["environment"], options["solve_s"]) == ({"A": "1"}, None)
+    assert (options["environment"], options["working_folder"], options["solve_s"]) == ({"A": "1"}, "", None)
     command_line = (("--week", "1"), "plan", ("src",)) if is_named else ((), "", ())
     assert (options["arguments"], options["module"], options["import_folders"]) == command_line
     assert (opened.model, opened.framework, opened.captured) == (model, "highs", run.models[-1])

@@ -139,6 +139,9 @@ def test_a_planned_edit_is_that_of_its_cell() -> None:
     assert plan_of(ROWS, new, "data/d.csv[north, rye, early, demand] = 9") == (0, 1, 1)
     assert plan_of(ROWS, new, "data/d.csv[north, rye, late, demand] = 8") == (0, 1, 1)
     assert plan_of(ROWS, new, "data/d.csv[north, rye, late, price] = 9") == (0, 1, 1)
+    # The same cell of another file, and of the same file by the end of its path.
+    assert plan_of(ROWS, new, "data/e.csv[north, rye, late, demand] = 9") == (0, 1, 1)
+    assert plan_of(ROWS, new, "d.csv[north, rye, late, demand] = 9") == (1, 0, 0)
 
 
 def test_a_planned_cell_of_a_new_row_or_column_is_found_in_the_new_file() -> None:
@@ -268,6 +271,8 @@ def test_former_contents_are_those_of_the_former_files() -> None:
     more = to_csv([*ROWS[:5], ("south", "oat", "late", "60", "3"), ("x", "y", "z", "1", "2")])
     both = DataFiles({"a.csv": old, "b.csv": old}, {"a.csv": more, "b.csv": new, "c.csv": old}).former_contents([])
     assert both == {"a.csv": to_csv([*ROWS, ("x", "y", "z", "1", "2")]), "b.csv": old, "c.csv": old}
+    texts = DataFiles({"n.txt": b"one"}, {"n.txt": b"two", "new.txt": b"1", "new.parquet": b"2"}).former_contents([])
+    assert texts == {"n.txt": b"one", "new.txt": b"1", "new.parquet": b"2"}
     changes = [read_change("a.csv[south, oat, late, price] = 9")]
     contents = DataFiles({"a.csv": old}, {"a.csv": new}).former_contents(changes)
     assert contents["a.csv"] == to_csv([*ROWS[:5], ("south", "oat", "late", "6", "9")])
@@ -556,8 +561,12 @@ def test_files_that_are_data_in_one_state_are_compared_in_both(tmp_path: Path) -
     # Patterns count if both states have some; otherwise the usual data files are compared.
     put(old.folder, {"notes/n.txt": "1", "data/d.csv": "1"})
     put(new.folder, {"notes/n.txt": "2", "data/d.csv": "22"})
-    named = [replace(state, settings=replace(state.settings, data=("notes/*",))) for state in (old, new)]
-    assert set(DataFiles.between(*named).new) == {"notes/n.txt"}
+    patterns = ("notes/*", "data/d*")
+    named = [
+        replace(each, settings=replace(each.settings, data=(data,)))
+        for each, data in zip((old, new), patterns, strict=True)
+    ]
+    assert set(DataFiles.between(*named).new) == {"notes/n.txt", "data/d.csv"}
     assert set(DataFiles.between(old, named[1]).new) == {"data/d.csv", "data/u.csv"}
 
 
