@@ -205,7 +205,7 @@ def _uneditable(path: str, row: int) -> WorkspaceError:
 
 
 def _edit_row(xml: bytes, path: str, row: int, column: int, new: CellXml) -> bytes:
-    if xml.endswith(b"/>") and b"</row>" not in xml:
+    if xml.endswith(b"/>"):
         raise _uneditable(path, row)
     style, formula, start = b"", b"", len(xml) - len(b"</row>")
     stop = start

@@ -173,7 +173,7 @@ def test_a_json_file_keeps_its_lines(text: str) -> None:
     ("text", "cell", "expected"),
     [
         ("name,price\r\nrye,4\r\noat,3\r\n", (0, 1), "name,price\r\nrye,7.5\r\noat,3\r\n"), ("name,price\nrye,4\n\noat,3\n", (1, 1), "name,price\nrye,4\n\noat,7.5\n"),
-        ('List 5;\n"a;b";"c,5"\nx;1,5\n', (0, 1), 'List 5;\n"a;b";c,5\nx;7,5\n'), ("a|b\n1|2\n", (0, 0), "a|b\n7.5|2\n"), ('a,b\n"1\n2",3\n4,5\n', (1, 0), 'a,b\n"1\n2",3\n7.5,5\n'),
+        ('List 5;\n"a;b";"c,5"\nx;1,5\n', (0, 1), 'List 5;\n"a;b";c,5\nx;7,5\n'), ("a|b\n1|2\n", (0, 0), "a|b\n7.5|2\n"), ("a,b\r1,2\r3,4\r", (1, 0), "a,b\n1,2\n7.5,4\n"), ('a,b\n"1\n2",3\n4,5\n', (1, 0), 'a,b\n"1\n2",3\n7.5,5\n'),
     ],
 )  # fmt: skip
 def test_lines_and_separators_of_a_text_stay(text: str, cell: tuple[int, int], expected: str) -> None:

@@ -40,6 +40,7 @@ TRUE = (
     "[record.json, rows.cap[Nord].slack = 2.5]",
     "[record.json, list.1 = 4]",
     "[shop.db, sheet items, row rope, column weight = 30]",
+    "[data/demand.csv, row Nord, column region = nord]",
     "[record.json, name = x2]",
     "[record.json, note = 40]",
     "[record.json, empty =  ]",

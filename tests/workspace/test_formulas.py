@@ -587,7 +587,8 @@ def test_dates_that_count_from_1904_are_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("target", "is_refused"), [("plan.xlsx", True), ("file:///C:\\x\\plan.xlsx", True), ("b.xlsx", False)]
+    ("target", "is_refused"),
+    [("plan.xlsx", True), ("file:///C:\\x\\plan.xlsx", True), ("b.xlsx", False), ("other.xlsx", False)],
 )
 def test_a_workbook_to_which_another_one_refers_is_refused(target: str, is_refused: bool, tmp_path: Path) -> None:
     part = f'<Relationships><Relationship Id="rId1" Target="{target}"/></Relationships>'
@@ -595,7 +596,10 @@ def test_a_workbook_to_which_another_one_refers_is_refused(target: str, is_refus
     (tmp_path / "other.xlsx").write_bytes(other)
     (tmp_path / "plan.xlsx").write_bytes(stock_with("=1", 1))
     files = {"data/other.xlsx": tmp_path / "other.xlsx", "data/plan.xlsx": tmp_path / "plan.xlsx"}
+    # A file that is no workbook is not read, and a workbook may refer to itself.
+    files["data/missing.csv"] = tmp_path / "missing.csv"
     refuse_linked("data/other.xlsx", files)
+    refuse_linked("data/missing.csv", files)
     if is_refused:
         with pytest.raises(WorkspaceError):
             refuse_linked("data/plan.xlsx", files)

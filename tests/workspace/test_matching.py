@@ -47,6 +47,7 @@ def test_both_sides_are_normalised(text: str, plain: str) -> None:
         ("reserve 23.0", "-23", False),
         ("the 2nd", "2", True),  # the release's rule: any number token
         ("37 crates of rye", "37 crates", True),
+        ("rows 5, 7 and 9", "7.0", True),
         ("3 crates", "37 crates", False),
         ("anything", "", False),
         ("anything", "  ", False),
