@@ -242,7 +242,8 @@ def _is_planned(edit: CellEdit, planned: PlannedEdit, data: DataFiles) -> bool:
         for reference in planned.cells:
             with suppress(OragentError):
                 cell = locate_cell(contents[edit.path], reference)
-                is_row, is_column = place == cell.row and edit.table in ("", cell.table), edit.column == cell.heading
+                is_table = "" in (edit.table, cell.table) or edit.table == cell.table
+                is_row, is_column = place == cell.row and is_table, edit.column == cell.heading
                 # The plan of a figure covers its unit and meaning too.
                 return is_row and (planned.has_value(edit) if is_column else planned.is_figure)
     return planned.matches(edit)

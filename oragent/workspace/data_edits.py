@@ -7,7 +7,7 @@ import json
 import re
 import tempfile
 from collections import Counter, OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -51,10 +51,36 @@ def list_edits(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> list[
             continue
         old, new = (version or {} for version in versions)
         formulas = [_read_formulas(path, files.get(path)) for files in (before, after)]
-        for title in dict.fromkeys([*old, *new]):
-            held = [of_file.get(title, {}) for of_file in formulas]
-            edits += _TableEdits(path, title, old.get(title), new.get(title), *held).list_edits()
+        for first, second in _pair_titles(old, new):
+            held = [of_file.get(title, {}) for of_file, title in zip(formulas, (first, second), strict=True)]
+            name = second if second in new else first
+            edits += _TableEdits(path, name, old.get(first), new.get(second), *held).list_edits()
     return edits
+
+
+def _pair_titles(old: Mapping[str, tables.CsvTable], new: Mapping[str, tables.CsvTable]) -> Iterable[tuple[str, str]]:
+    """Return the titles of each table in both versions.
+
+    The only table of a file has no title. In a version with more tables, it is the one with its columns.
+    """
+    titles = {title: (title, title) for title in dict.fromkeys([*old, *new])}
+    title_in_new, title_in_old = _find_title(old, new), _find_title(new, old)
+    if title_in_new:
+        titles[title_in_new] = ("", title_in_new)
+    if title_in_old:
+        titles[title_in_old] = (title_in_old, "")
+    if title_in_new or title_in_old:
+        del titles[""]
+    return titles.values()
+
+
+def _find_title(single: Mapping[str, tables.CsvTable], several: Mapping[str, tables.CsvTable]) -> str:
+    """Return the title of a table without one in another version; empty if it has none there, or it is not clear."""
+    if list(single) != [""] or "" in several:
+        return ""
+    columns = name_columns(single[""])
+    titles = [title for title, table in several.items() if name_columns(table) == columns]
+    return titles[0] if len(titles) == 1 else ""
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import pytest
 
 from oragent._base.errors import WorkspaceError
 from oragent.workspace.cells import change_cells, is_cell_change, locate_cell, read_cell, read_change, undo_edits
-from oragent.workspace.data_changes import PlannedEdit
+from oragent.workspace.data_changes import DataFiles, EditPlan, PlannedEdit
 from oragent.workspace.data_edits import list_edits, replace_cells
 from oragent.workspace.formulas import CellFormula, Position, have_same_formula
 from oragent.workspace.model_results import CellEdit
@@ -269,6 +269,51 @@ def test_the_former_text_goes_back_to_its_table(suffix: str) -> None:
     if suffix == "xlsx":
         restored = undo_edits(content, "t.xlsx", [edit])
         assert locate_cell(restored, read_cell("t.xlsx#First[rye, price]")).text == "3"
+
+
+def make_tables(suffix: str, tables: dict[str, list[tuple[object, ...]]]) -> bytes:
+    """A workbook or database of some tables, each with a header."""
+    if suffix == "xlsx":
+        openpyxl = pytest.importorskip("openpyxl")
+        book, out = openpyxl.Workbook(), io.BytesIO()
+        book.remove(book.active)
+        for name, rows in tables.items():
+            sheet = book.create_sheet(name)
+            for row in rows:
+                sheet.append(row)
+        book.save(out)
+        return out.getvalue()
+    with sqlite3.connect(":memory:") as connection:
+        for name, (header, *rows) in tables.items():
+            connection.execute(f"CREATE TABLE {name} ({', '.join(map(str, header))})")
+            connection.executemany(f"INSERT INTO {name} VALUES (?, ?)", rows)
+        connection.commit()
+        return connection.serialize()
+
+
+@pytest.mark.parametrize("suffix", ["xlsx", "sqlite"])
+def test_the_only_table_of_a_file_is_the_one_with_its_columns_among_others(suffix: str) -> None:
+    path = f"d.{suffix}"
+    costs, notes = [("good", "price"), ("rye", 4), ("oat", 3)], [("good", "note"), ("rye", "x")]
+    single = make_tables(suffix, {"Costs": costs})
+    more = make_tables(suffix, {"Notes": notes, "Costs": [*costs[:2], ("oat", 5)]})
+    for old, new, table, values in ((single, more, "Costs", ("3", "5")), (more, single, "", ("5", "3"))):
+        edits = list_edits({path: old}, {path: new})
+        figures = [edit for edit in edits if edit.column == "price"]
+        assert [(edit.table, edit.row, edit.before, edit.after) for edit in figures] == [(table, "oat", *values)]
+        assert {(edit.table, edit.row) for edit in edits if edit.column == "note"} == {("Notes", "rye")}
+        data = DataFiles({path: old}, {path: new})
+        for named in ("", "#Costs") if table else ("",):
+            plan = EditPlan.of_tree({"edits": [f"{path}{named}[oat, price] = {values[1]}"]})
+            assert plan.split(edits, data)[0] == figures
+    # Two tables with its columns, or none.
+    twins = make_tables(suffix, {"Notes": costs, "Costs": costs})
+    assert {edit.table for edit in list_edits({path: single}, {path: twins})} == {"", "Notes", "Costs"}
+    assert {edit.table for edit in list_edits({path: make_tables(suffix, {"T": notes})}, {path: twins})} == {
+        "",
+        "Notes",
+        "Costs",
+    }
 
 
 def saved_book(*rows: tuple[object, ...], saved: dict[str, object] | None = None) -> bytes:
@@ -529,23 +574,9 @@ def test_a_value_of_a_json_file_keeps_its_kind(former: object, text: str, value:
 
 def two_tables(suffix: str) -> bytes:
     """A file of two tables with the same good and other prices."""
-    tables = {"First": ("good", "price"), "Second": ("good", "price")}
-    if suffix == "xlsx":
-        openpyxl = pytest.importorskip("openpyxl")
-        book, out = openpyxl.Workbook(), io.BytesIO()
-        book.remove(book.active)
-        for price, (name, header) in enumerate(tables.items(), 4):
-            sheet = book.create_sheet(name)
-            sheet.append(header)
-            sheet.append(("rye", price))
-        book.save(out)
-        return out.getvalue()
-    with sqlite3.connect(":memory:") as connection:
-        for price, name in enumerate(tables, 4):
-            connection.execute(f'CREATE TABLE "{name}" (good TEXT, price REAL)')
-            connection.execute(f"INSERT INTO \"{name}\" VALUES ('rye', {price})")
-        connection.commit()
-        return connection.serialize()
+    return make_tables(
+        suffix, {name: [("good", "price"), ("rye", price)] for price, name in enumerate(("First", "Second"), 4)}
+    )
 
 
 LONG = b"no,good,shift,price (EUR),Note\n1,rye,early,4,\n2,rye,late,5,x\n3,oat,early,6\n"
