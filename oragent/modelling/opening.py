@@ -94,8 +94,8 @@ def _capture(path: Path, data_folder: Path | None, tell: Callable[[str], None]) 
     claim = f"{solved.verdict}{f': {solved.reason}' if solved.reason else ''}"
     count = f", the last of {len(captured.models)}" if len(captured.models) > 1 else ""
     tell(f"{shown}: captured from {plain(solved.framework, 60)}{count}; the program's point: {plain(claim, SHOWN)}")
-    if solved.matched:
-        tell(f"data matched by value, to be checked: {', '.join(plain(name, 60) for name in solved.matched)}")
+    for note in solved.data_notes:
+        tell(note)
     if captured.joined_model is None:
         return solved.model
     aims = ", ".join(plain(goal.name, 60) for goal in captured.joined_model.objectives[1:])

@@ -58,7 +58,6 @@ def run_model(state: FolderState, tell: Tell = ignore_note) -> RunResult:
     outcome = study.solve(study.present)
     rows, variables = opened.model.shape
     captured = opened.captured
-    matched = captured.matched if captured else ()
     return RunResult(
         ok=outcome.status in HAS_POINT,
         revision=describe_revision(opened),
@@ -71,7 +70,7 @@ def run_model(state: FolderState, tell: Tell = ignore_note) -> RunResult:
         verdict=str(captured.verdict) if captured else "",
         reason=captured.reason if captured else "",
         limits=limits,
-        warnings=tuple(f"data matched by value, to be checked: {name}" for name in matched),
+        warnings=captured.data_notes if captured else (),
     )
 
 

@@ -67,7 +67,7 @@ class Adviser:
     """Asks the candidate at each node, and checks its answers."""
 
     def __init__(self, score: Guest) -> None:
-        self._guest, self._score, self._probe = score, score, score.of("probe")
+        self._score, self._probe = score, score.of("probe")
         self.nodes, self.own_nodes, self.distance = 0, 0, 0.0
 
     def probe(self, node: Node) -> NDArray[np.float64]:

@@ -1,6 +1,7 @@
 """Verdicts on what programs claim of their models, without running them, against the optimum by hand."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -100,13 +101,21 @@ def test_a_claimed_point_may_break_the_model_by_the_noise_of_solvers(factor: flo
     assert (captured.claimed_objective is not None) == is_feasible
 
 
-def test_data_that_were_matched_by_value_are_named() -> None:
+def test_data_that_were_matched_by_value_or_left_out_are_named() -> None:
     made = Snapshot("test 1")
     for label, cost in (("a", 2.0), ("b", 3.0)):
         made.add_column(f"x_{label}", 0.0, 1.0, False, cost)
         made.column_keys.append(("x", [label], "container"))
-    made.tables = [DataTable("price", [["a"], ["b"]], [2.0, 3.0])]
-    assert one(made, None).matched == ("price",)
+    made.tables = [
+        DataTable("price", [["a"], ["b"]], [2.0, 3.0]),
+        DataTable("share", [], [], is_linked=True),
+        DataTable("unused", [], []),
+    ]
+    captured = one(made, None)
+    assert (captured.matched, captured.left_out) == (("price",), ("share",))
+    notes = [line.rpartition(": ")[2] for line in captured.data_notes]
+    assert notes == ["price", "share"]
+    assert replace(captured, matched=(), left_out=()).data_notes == ()
 
 
 def test_models_without_a_point_or_without_a_solve_have_no_verdict() -> None:

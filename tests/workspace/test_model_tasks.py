@@ -242,7 +242,7 @@ def opener(folder: FolderState, tell: Any = None, files: dict[str, str] | None =
 
 
 def test_the_claim_of_a_program_is_compared_in_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    claim = SimpleNamespace(verdict="optimal", reason="why", matched=("flour",))
+    claim = SimpleNamespace(verdict="optimal", reason="why", data_notes=("flour",))
     met: list[bool] = []
 
     def open_model(folder: FolderState, tell: Any = None, check_claim: bool = False) -> OpenedModel:

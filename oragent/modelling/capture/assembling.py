@@ -33,6 +33,8 @@ class AssembledModel:
     model: IndexedModel
     # Names of parameters that were matched by their values.
     matched: tuple[str, ...]
+    # Names of data of the program that the model lacks, because a figure of it cannot be linked with them.
+    left_out: tuple[str, ...] = ()
 
 
 def assemble(read: ReadModel) -> AssembledModel:
@@ -92,7 +94,8 @@ def assemble(read: ReadModel) -> AssembledModel:
         flat_columns=_flat(read.columns),
         flat_rows=_flat(read.rows),
     )
-    return AssembledModel(model.check(), matched)
+    left_out = tuple(table.name for table in read.tables if table.is_linked and not len(table.values))
+    return AssembledModel(model.check(), matched, left_out)
 
 
 def _flat(names: Sequence[str]) -> tuple[str, ...]:
@@ -227,17 +230,17 @@ def _apply_links(
     """Link figures to the cells that the modelling library itself names."""
     links = read.links
     sizes = {number: len(read.tables[number].values) for number in first}
-    for target, vector in vectors.items():
-        chosen = [
-            at
-            for at, kind in enumerate(links.targets)
-            if kind == target
-            and int(links.tables[at]) in first
-            and 0 <= links.cells[at] < sizes[int(links.tables[at])]
-            and 0 <= links.places[at] < len(vector)
-        ]
-        if not chosen:
-            continue
+    of_target: dict[str, list[int]] = {}
+    for at, target in enumerate(links.targets):
+        table = int(links.tables[at])
+        if (
+            table in first
+            and 0 <= links.cells[at] < sizes[table]
+            and 0 <= links.places[at] < len(vectors.get(target, ()))
+        ):
+            of_target.setdefault(target, []).append(at)
+    for target, chosen in of_target.items():
+        vector = vectors[target]
         places = links.places[chosen]
         positions = np.array([first[int(links.tables[at])] + int(links.cells[at]) for at in chosen])
         factors = links.factors[chosen]

@@ -44,6 +44,7 @@ PROGRAM_LIMITS = Limits(
 )
 # Relative difference up to which two objectives are equal.
 SAME = 1e-6
+LEFT_OUT = "data left out of the model, so only the program can change them"
 SOLVES_NOTHING = "the program solved no model that can be captured: what it prints is unverified"
 
 
@@ -94,6 +95,16 @@ class CapturedModel:
     objective: float | None = None
     # Names of parameters that were matched with figures of the model by value.
     matched: tuple[str, ...] = ()
+    # Names of data of the program that the model lacks, because a figure of it cannot be linked with them.
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def data_notes(self) -> tuple[str, ...]:
+        """One line for each kind of data that need attention."""
+        notes = {"data matched by value, to be checked": self.matched, LEFT_OUT: self.left_out}
+        return tuple(
+            f"{note}: {', '.join(plain(name, 60) for name in names)}" for note, names in notes.items() if names
+        )
 
 
 @dataclass(frozen=True)
@@ -256,7 +267,14 @@ def _read_captured(read: ReadModel, point: bytes | None, solve_s: float | None) 
         assembled = assemble(read)
     except ModellingError as problem:
         return CapturedModel(read.framework, None, claim, ClaimVerdict.UNVERIFIED, str(problem))
-    captured = CapturedModel(read.framework, assembled.model, claim, ClaimVerdict.UNVERIFIED, matched=assembled.matched)
+    captured = CapturedModel(
+        read.framework,
+        assembled.model,
+        claim,
+        ClaimVerdict.UNVERIFIED,
+        matched=assembled.matched,
+        left_out=assembled.left_out,
+    )
     if solve_s is None:
         return replace(captured, reason="not solved again")
     try:

@@ -188,6 +188,7 @@ def take_snapshot(model: Any, recorder: Recorder) -> Snapshot:
     snapshot.missing += [what for kind, what in NOT_LINEAR.items() if any(name.endswith(kind) for name in kinds)]
     cells = _add_tables(snapshot, list(model.component_objects(Param)), value)
     columns: dict[int, int] = {}
+    reader = _Reader(snapshot, columns, cells)
     given: tuple[dict[int, MemberKey], dict[int, MemberKey]] = ({}, {})
     for variable in model.component_data_objects(Var):
         low, high = variable.lb, variable.ub
@@ -201,10 +202,8 @@ def take_snapshot(model: Any, recorder: Recorder) -> Snapshot:
         )
         columns[id(variable)] = column
         given[0][column] = _member_key(variable)
-        _add_sets(snapshot, "variables", variable.parent_component())
-    reader = _Reader(snapshot, columns, cells)
-    for variable in model.component_data_objects(Var):
         reader.link_bounds(variable)
+        _add_sets(snapshot, "variables", variable.parent_component())
     for ordered in model.component_data_objects(SOSConstraint, active=True):
         members = {columns[id(variable)]: float(weight) for variable, weight in ordered.get_items()}
         snapshot.add_feature("ordered_sets", name=ordered.name, kind=int(ordered.level), members=members)
