@@ -299,7 +299,7 @@ async def _perform_verb(
 
         (finished,) = await study.run_cases([name], perform)
         versions.save_snapshot(f"while {name} went on")
-        return (finished.result if finished else None), study.stop_reason, "".join(questions[-1:])
+        return (finished.result if finished else None), study.stop_reason, questions[-1] if questions else ""
 
 
 def _refused_revision(folder: Path) -> dict[str, Any] | None:

@@ -1,6 +1,7 @@
 """Verbs on model files, which need no sandbox, against SciPy and the rules of the files."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -274,6 +275,22 @@ def test_a_changed_cell_moves_the_optimum_and_the_plan(tmp_path: Path, monkeypat
     infeasible: Any = try_changes(folder, ["data/a.csv[oven, value] = -1"])
     assert (infeasible.ok, infeasible.status, infeasible.moved) == (False, "infeasible", ())
     assert (folder.folder / "data/a.csv").read_text() == "name,value\nflour,100\noven,40\n"
+
+
+def test_a_changed_cell_moves_each_of_several_objectives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rye comes first, then what is earned."""
+    goal = FurtherObjective("rye", {"rye": 1.0}, Sense.MAXIMIZE, priority=1)
+
+    def open_goals(*arguments: Any, **options: Any) -> OpenedModel:
+        opened = opener(*arguments, **options)
+        return replace(opened, model=opened.model.with_records(features=ModelFeatures(goals=(goal,))))
+
+    monkeypatch.setattr(model_tasks, "open_state_model", open_goals)
+    folder = state(tmp_path, make_model(), **{"data/a.csv": "name,value\nflour,100\noven,40\n"})
+    result: Any = try_changes(folder, ["data/a.csv[oven, value] = 30"])
+    # Rye up to the oven, then the price of rye and of wheat for the rest of the flour.
+    after = optimum({**LIMITS, "oven": ({"rye": 1.0}, 30.0)})
+    assert [(stage.before.value, stage.after.value) for stage in result.stages] == [(40.0, 30.0), (optimum(), after)]
 
 
 def test_a_binary_table_is_changed_in_a_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

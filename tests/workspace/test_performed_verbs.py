@@ -105,6 +105,27 @@ def test_verbs_are_numbered_and_run_with_the_settings_of_the_folder(home: Home) 
     assert home.published[0]["verb"] == "ask"
 
 
+def test_a_command_without_a_sandbox_makes_one_of_one_program(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    ended: list[Any] = []
+
+    class Box:
+        def __init__(self, count: int) -> None:
+            self.count = count
+
+        def __enter__(self) -> "Box":
+            return self
+
+        def __exit__(self, *exception: object) -> None:
+            ended.append(self)
+
+    monkeypatch.setattr(command, "Sandbox", Box)
+    wanted = replace(home.want(call("submit", answer="Rye.")), sandbox=None)
+    home.say(lambda console: command.ask_question(wanted, "What?", console))
+    home.say(lambda console: command.run_program(home.folder, "", console))
+    assert [box.count for box in ended] == [1, 1]
+    assert [arguments[0] for arguments in home.runners] == ended
+
+
 def test_a_verb_needs_a_model_and_a_replay_needs_a_workspace(home: Home) -> None:
     with pytest.raises(ConfigError):
         home.say(lambda console: command.build_program(home.want(), console))
@@ -143,6 +164,10 @@ def test_a_refused_revision_is_accepted_without_a_model(home: Home) -> None:
     stubborn = home.want(LATER, SUBMIT, SUBMIT)
     code, text = home.revise(stubborn, "At most 40.\n")
     assert (code, "--accept" in text, home.published[-1]["can_accept"]) == (3, True, True)
+    # Without ``--accept`` the same request is planned again.
+    calls = len(home.requests)
+    assert home.revise(stubborn, "At most 40.\n")[0] == 3
+    assert (len(home.requests) > calls, home.list_names()) == (True, ["revise-1", "revise-2"])
     calls = len(home.requests)
     # Another request is another revision, for which no model is named.
     with pytest.raises(ConfigError):
@@ -152,7 +177,7 @@ def test_a_refused_revision_is_accepted_without_a_model(home: Home) -> None:
         (home.folder / "docs/a.md").write_text("# Bakery\nBake.\n")
         assert command._refused_revision(home.folder) is not None
         assert home.revise(home.want(), text, accept=True)[0] == 0
-        assert (len(home.requests), home.list_names()[-1]) == (calls, f"revise-{2 if not text else 4}")
+        assert (len(home.requests), home.list_names()[-1]) == (calls, f"revise-{3 if not text else 5}")
         assert "most_rye,40" in (home.folder / DATA).read_text()
         assert home.published[-1]["can_accept"] is False
         if not text:
@@ -217,6 +242,10 @@ def test_a_run_is_recorded_printed_and_published(
     assert (result.ok, result.revision.name, result.revision.program) == (code == 0, ".", PROGRAM)
     assert result.limits.seconds == 7.0
     assert len(result.warnings) == sum(line.startswith(("wrong: ", "- ")) for line in text.splitlines())
+    out = io.StringIO()
+    console = Terminal(file=out, width=200, force_terminal=True, color_system="standard")
+    command.run_program(home.folder, "", console, sandbox)
+    assert all("\x1b[1;33m" in line for line in out.getvalue().splitlines() if "wrong: " in line)
     record = json.loads((home.folder / ".oragent/run.json").read_text())
     assert record.get("objective") == (run.models[0].objective if run.models else None)
 

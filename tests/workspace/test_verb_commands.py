@@ -1,6 +1,7 @@
 """Commands on a workspace: what they print, publish and return for each end of a verb, and what they refuse."""
 
 import io
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -105,6 +106,27 @@ def test_the_end_of_a_verb_is_printed_published_and_returned(
     assert read_pending(home) is None
 
 
+def count_letters(text: str, letter: str) -> int:
+    """Return how many of a long row of a letter were printed, with the mark of what was left out."""
+    return max(len(word) for word in re.findall(f"{letter}+…?", text))
+
+
+def test_long_texts_are_cut(home: Path, verbs: Verbs, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "require_workspace", lambda folder: None)
+    ends = [
+        ((None, "x" * 1500, ""), 400), ((None, "", "x" * 1500), 1000), ((PLAIN | {"written": False, "end": "x" * 1500}, "", ""), 600),
+        ((PLAIN | {"clashes": ["x" * 1500], "draft": "d"}, "", ""), 200),
+    ]  # fmt: skip
+    for end, limit in ends:
+        verbs.end = end
+        text = "\n".join(said(lambda console: command.build_program(wanted(home), console))[1])
+        assert count_letters(text, "x") == limit
+    verbs.finish("build-1", written=True, run="x" * 300)
+    save_pending(home, PendingVerb("ask", "y" * 200, question="z" * 500))
+    lines = said(lambda console: command.show_workspace(home, console))[1]
+    assert [count_letters("".join(lines), letter) for letter in "xyz"] == [200, 100, 400]
+
+
 def test_a_verb_that_does_not_finish_is_kept(home: Path, verbs: Verbs) -> None:
     verbs.end = (None, "the budget is used up", "")
     code, lines = said(lambda console: command.ask_question(wanted(home), "What binds?", console))
@@ -136,8 +158,11 @@ def test_a_question_to_the_person_is_answered_once_and_kept_for_a_repeated_verb(
     assert (verbs.pending[-1].question, verbs.pending[-1].answers) == ("", ("The dark one.",))
     verbs.end = (ANSWER, "", "")
     # Without a model of one's own, the stored settings are used.
-    save_pending(home, replace(verbs.pending[-1], question="And oats?"))
+    stored = verbs.pending[-1].runtime
+    stored = {**stored, "budget": {**stored["budget"], "money": 5.0}}
+    save_pending(home, replace(verbs.pending[-1], question="And oats?", runtime=stored))
     assert said(lambda console: command.answer_person(wanted(home, model=None), "Both.", console))[0] == 0
+    assert verbs.requests[-1].runtime.budget.money == 5.0
     assert verbs.pending[-1].answers == ("The dark one.", "Both.")
     with pytest.raises(WorkspaceError):
         said(lambda console: command.answer_person(wanted(home), "Late.", console))
