@@ -405,6 +405,7 @@ def test_the_error_of_an_objective_is_relative_to_the_reference(value: float, re
     assert relative_error(value, reference) == pytest.approx(error)
     assert is_within_tolerance(value, reference, error + 1e-12)
     assert not error or not is_within_tolerance(value, reference, error - 1e-9)
+    assert is_within_tolerance(1.5, 1.0, 0.5)
 
 
 def test_a_copy_has_the_files_that_replace_others_and_leaves_nothing(tmp_path: Path) -> None:

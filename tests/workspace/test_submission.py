@@ -124,6 +124,18 @@ def test_planned_edits_that_are_missing_are_errors_and_others_warnings(tmp_path:
     assert any("order" in warning for warning in findings.warnings)
 
 
+@pytest.mark.parametrize(("value", "missing"), [("4", 0), ("5", 1)])
+def test_a_planned_value_that_stands_already_is_found_by_one_label_or_several(
+    tmp_path: Path, value: str, missing: int
+) -> None:
+    table = {"data/pairs.csv": "city,loaf,price\nNord,rye,4\nNord,wheat,3\n"}
+    old, new = (write_folder(tmp_path / name, FIGURES, **table) for name in ("old", "new"))
+    plan = {"edits": [{"path": "data/pairs.csv", "row": "Nord, rye", "column": "price", "value": value}]}
+    made = RevisionCheck(Runner(), new, {}, old=old, plan=plan)  # type: ignore[arg-type]
+    made(PROGRAM)
+    assert len(made.missing) == missing
+
+
 @pytest.mark.parametrize(
     ("files", "edits_documents", "warned"),
     [
