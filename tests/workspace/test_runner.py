@@ -368,6 +368,9 @@ def test_models_are_solved_again_if_time_is_left(monkeypatch: pytest.MonkeyPatch
         solved = solve_captured(captured(None), limit, 0.0)
         assert (solved.note, solved.solution, solved.milp) == (note, None, BUDGET)
     assert limits == [0.5]
+    # A short time is a time.
+    monkeypatch.setattr(runner_module, "solve", lambda *arguments, **options: Solution(SolveStatus.UNKNOWN))
+    assert solve_captured(captured(None), 0.5, 0.0).note == ""
 
 
 def test_prices_are_computed_for_small_models_only(monkeypatch: pytest.MonkeyPatch) -> None:
