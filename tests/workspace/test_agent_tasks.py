@@ -374,6 +374,35 @@ def test_a_revision_that_loses_a_former_rule_is_kept_and_accepted_later(tmp_path
     assert (result["written"], result["preserved"], "refused" in result) == (True, False, False)
 
 
+def test_new_and_deleted_files_of_a_refused_revision_are_accepted_too(tmp_path: Path) -> None:
+    more = (call("write_file", path="src/more.py", text="x = 1\n"), call("delete_file", path="src/help.py"))
+    bakery = Bakery(tmp_path, LATER, *more, *[call("submit", path=PROGRAM)] * 2, plan=REFUSED)
+    put(tmp_path, {"src/help.py": "y = 1\n"})
+    result = bakery.perform("revise-1", "revise_program", "At most 40 loaves of rye.")
+    pairs = {path: tuple(blob is not None for blob in blobs) for path, blobs in result["refused"].items()}
+    changed = (True, True)
+    assert pairs == {DATA: changed, "docs/a.md": changed, "src/more.py": (False, True), "src/help.py": (True, False)}
+    kept = bakery.versions.drafts["revise-1"]
+    assert {path.partition("/")[0] for path in kept if path.endswith("help.py")} == {"before"}
+    assert {path.partition("/")[0] for path in kept if path.endswith("more.py")} == {"after"}
+    assert len(kept) == 6
+    assert ((tmp_path / "src/help.py").exists(), (tmp_path / "src/more.py").exists()) == (True, False)
+    accepted = bakery.perform("revise-2", "accept_revision", result)
+    assert (accepted["written"], accepted["clashes"]) == (True, [])
+    assert ((tmp_path / "src/help.py").exists(), (tmp_path / "src/more.py").read_text()) == (False, "x = 1\n")
+    # A file that the person changed since, or wrote under that name, is kept, and the revision stays refused.
+    for path in ("src/help.py", "src/more.py"):
+        put(
+            tmp_path,
+            {"src/help.py": "y = 1\n", DATA: TITLES + "flour,100,,\nprice,4,,\n", "docs/a.md": "# Bakery\nBake.\n"},
+        )
+        (tmp_path / "src/more.py").unlink(missing_ok=True)
+        put(tmp_path, {path: "mine = 1\n"})
+        again = bakery.perform(f"revise-{path[4:8]}", "accept_revision", result)
+        assert (again["written"], again["clashes"], again["refused"]) == (False, [path], result["refused"])
+        assert (tmp_path / path).read_text() == "mine = 1\n"
+
+
 def test_a_file_that_the_person_changed_meanwhile_is_not_written_over(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
