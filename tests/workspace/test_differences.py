@@ -346,6 +346,8 @@ def test_up_to_eight_exchanged_figures_are_edits_and_more_are_moved_rows(count: 
     [
         # By the one column that has the same cells, in tables of different lengths.
         ([("a", "1"), ("b", "2")], [("b", "9"), ("a", "8"), ("c", "7")], {(0, 1), (1, 0), (None, 2)}), ([("a", "1"), ("b", "2"), ("c", "3")], [("b", "9"), ("a", "8")], {(0, 1), (1, 0), (2, None)}),
+        # By the first of two such columns, whose cells are in other rows together.
+        ([("a", "1", "x"), ("b", "2", "y")], [("a", "9", "y"), ("b", "8", "x"), ("c", "7", "z")], {(0, 0), (1, 1), (None, 2)}),
         # By the first cell, whatever else changes.
         ([("a", "1", "x", "y")], [("a", "2", "z", "w")], {(0, 0)}), ([("1", "a", "x", "y")], [("2", "a", "z", "w")], {(0, None), (None, 0)}),
         # Rows with texts and numbers in a column of labels move; those with numbers only have other values.
