@@ -675,6 +675,9 @@ def test_a_long_or_deep_formula_is_not_computed(stock_formulas: WorkbookFormulas
     cell = Position("Use", 2, 1)
     deep = f"={'(' * MAX_DEPTH}1{')' * MAX_DEPTH}"
     assert FormulaValues(formulas, {}).compute(deep, cell) == 1
+    # A name counts as a bracket.
+    for brackets, value in ((MAX_DEPTH - 1, 0.5), (MAX_DEPTH, "refused")):
+        assert compute(formulas, {}, f"={'(' * brackets}half{')' * brackets}") == value
     with pytest.raises(UnsupportedFormula):
         FormulaValues(formulas, {}).compute(f"=({deep[1:]})", cell)
     assert FormulaValues(formulas, {}).compute(f"={'-' * 3001}1", cell) == -1
