@@ -273,7 +273,45 @@ def test_solvers_are_quiet_have_one_thread_and_keep_small_coefficients(monkeypat
 
 def test_a_linear_programme_leaves_a_basis() -> None:
     linear = run_highs(arrays(integer=np.zeros(2, dtype=bool)))
-    assert highs.has_basis(linear.engine)
-    assert not highs.has_basis(quiet_engine())
-    assert not highs.has_basis(None)
-    assert not highs.has_basis(linear)
+    assert highs.basis_of(linear.engine) is not None
+    assert highs.basis_of(quiet_engine()) is None
+    assert highs.basis_of(None) is None
+    assert highs.basis_of(linear) is None
+
+
+@given(seed=st.integers(0, 10**6), worse=st.booleans())
+def test_a_basis_of_the_same_size_changes_no_optimum(seed: int, worse: bool) -> None:
+    random = np.random.default_rng(seed)
+    matrix = Sparse.from_dense(random.integers(-3, 4, size=(3, 4)).astype(float))
+    first, second = (
+        arrays(
+            4,
+            cost=random.integers(-5, 6, 4).astype(float),
+            integer=np.zeros(4, dtype=bool),
+            matrix=matrix,
+            row_low=np.full(3, -INF),
+            row_high=random.integers(-2 if worse else 0, 9, 3).astype(float),
+        )
+        for _ in range(2)
+    )
+    basis = highs.basis_of(run_highs(first).engine)
+    cold, warm = run_highs(second), run_highs(second, SolverOptions(basis=basis), np.full(4, 1.0))
+    assert warm.status is cold.status
+    if cold.values is not None and warm.values is not None:
+        assert second.cost @ warm.values == pytest.approx(second.cost @ cold.values, abs=1e-7)
+
+
+def test_a_basis_is_used_unless_it_has_another_size() -> None:
+    model = arrays(integer=np.zeros(2, dtype=bool))
+    solved = run_highs(model)
+    again = run_highs(model, SolverOptions(basis=highs.basis_of(solved.engine)), solved.values)
+    assert again.work["iterations"] == 0
+    assert again.values.tolist() == solved.values.tolist()
+    larger = arrays(
+        integer=np.zeros(2, dtype=bool),
+        matrix=Sparse.from_dense(np.ones((2, 2))),
+        row_low=np.full(2, -INF),
+        row_high=np.array([5.0, 100.0]),
+    )
+    resized = run_highs(larger, SolverOptions(basis=highs.basis_of(solved.engine)))
+    assert resized.values.tolist() == solved.values.tolist()

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from oragent._base.errors import ModellingError
 from oragent.modelling.data.features import (
@@ -447,6 +449,11 @@ def test_blocks_of_any_size_mean_the_same(size: int, monkeypatch: pytest.MonkeyP
     for number, wrong in ((10, "x o 1 c 2"), (13, "y o 3 d 4"), (17, "z c 6"), (20, "R e 9")):
         with pytest.raises(ModellingError, match=f"^line {number}: "):
             read_mps(LONG.replace(wrong, f"{wrong} 5"))
+
+
+@given(st.lists(st.text("ab1.+ \t\x01\x1f\xa0é", max_size=9), min_size=1, max_size=5))
+def test_words_are_counted_as_they_are_split(lines: list[str]) -> None:
+    assert mps_reader._count_words("\n".join(lines), lines).tolist() == [len(line.split()) for line in lines]
 
 
 def test_sides_of_earlier_blocks_are_not_read_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -344,13 +344,13 @@ def test_what_ended_a_solve_and_what_it_proved(monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.setattr(outcomes.array_solving, "solve_arrays", lambda *_, solved=solved: solved)
         outcome = solve_arrays(arrays, SolveLimits(gap=gap))
         assert (outcome.ended_by, outcome.bound, outcome.row_duals is not None) == expected
-        assert (outcome.status, outcome.objective, outcome.solver, outcome.has_basis) == (status, 5.0, "S", False)
+        assert (outcome.status, outcome.objective, outcome.solver, outcome.basis) == (status, 5.0, "S", None)
 
 
 def test_a_second_solver_solves_once_more_and_may_contradict(monkeypatch: pytest.MonkeyPatch) -> None:
     used = []
 
-    def solve(arrays, limits, start=None):
+    def solve(arrays, limits, start=None, basis=None):
         used.append((limits.solver, None if start is None else start.tolist()))
         return Outcome(OPTIMAL, np.array([1.0]), 1.0, 1.0, limits.solver)
 

@@ -16,6 +16,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
@@ -39,7 +40,7 @@ from oragent.modelling.data.model_values import numbered_name
 if TYPE_CHECKING:
     from pydantic import ConfigDict
 
-BRACKETS = re.compile(r"([^\[\](){}]*?)_?[\[({](.*)[\])}]\Z", re.DOTALL)
+BRACKETS = re.compile(r"([^\[\](){}]*)[\[({](.*)[\])}]\Z", re.DOTALL)
 GROUPS = re.compile(r"[\])}][\[({]|,")
 PLACEHOLDER = re.compile(r"\{(\w*)\}")
 # Placeholder of a pattern for the name of the family.
@@ -155,12 +156,15 @@ def split_brackets(name: str) -> tuple[str, tuple[str, ...]] | None:
     match = BRACKETS.match(name)
     if match is None:
         return None
-    stem, inside = match.groups()
-    # A label occurs in many names, which share one text.
-    labels = [sys.intern(label.strip().strip("_").strip("'\"")) for label in GROUPS.split(inside)]
-    if not stem.strip() or not all(labels):
-        return None
-    return stem.strip(), tuple(labels)
+    stem, inside = match[1].removesuffix("_").strip(), match[2]
+    labels = tuple(map(_label, GROUPS.split(inside)))
+    return (stem, labels) if stem and all(labels) else None
+
+
+# A label occurs in many names, which share one text.
+@lru_cache(1 << 16)
+def _label(text: str) -> str:
+    return sys.intern(text.strip().strip("_").strip("'\""))
 
 
 @dataclass(frozen=True)

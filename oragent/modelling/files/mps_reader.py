@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -129,6 +129,28 @@ def _numbers(words: list[str]) -> list[float]:
             return list(map(float, words))
     values = {word: _number(word) for word in set(words)}
     return [values[word] for word in words]
+
+
+def _count_words(text: str, lines: Sequence[str]) -> NDArray[np.int64]:
+    """Return the number of words of each line of a text."""
+    characters = np.frombuffer(text.encode("utf-8"), dtype=np.uint8)
+    is_end, is_tab, is_space = (characters == ord(sign) for sign in "\n\t ")
+    is_blank = is_end | is_tab | is_space
+    if not text.isascii() or (~is_blank & (characters < ord(" "))).any():
+        return np.array([len(line.split()) for line in lines], dtype=np.int64)
+    word_ends = np.flatnonzero(np.append(is_blank[1:], True) & ~is_blank)
+    line_ends = np.append(np.flatnonzero(is_end), len(characters))
+    return np.diff(np.searchsorted(word_ends, line_ends), prepend=0)
+
+
+class _Entries(NamedTuple):
+    """Entries of several lines: first words by line, and lines, rows, positions of rows, and figures by entry."""
+
+    titles: list[str]
+    lines: NDArray[np.int64]
+    rows: list[str]
+    places: list[int]
+    figures: list[float]
 
 
 class _MpsReader:
@@ -258,39 +280,46 @@ class _MpsReader:
         entries = self._read_entries(lines)
         if entries is None:
             return False
-        titles, rows, figures = entries
         if self.is_integer:
-            self.integer.update(titles)
-        self.entries[0].extend([self.rows[row] for row in rows])
-        self.entries[1].extend([self.columns.setdefault(title, len(self.columns)) for title in titles])
-        self.entries[2].extend(figures)
+            self.integer.update(entries.titles)
+        # The columns of a block are few, so their positions are found faster than in the columns of the file.
+        of_title = {title: self.columns.setdefault(title, len(self.columns)) for title in dict.fromkeys(entries.titles)}
+        columns = np.array(list(map(of_title.__getitem__, entries.titles)), dtype=np.int32)
+        self.entries[0].extend(entries.places)
+        self.entries[1].frombytes(columns[entries.lines].tobytes())
+        self.entries[2].extend(entries.figures)
         return True
 
-    def _read_entries(self, lines: Sequence[str]) -> tuple[list[str], list[str], list[float]] | None:
-        """Return the first word, the row and the figure of each entry; None if lines must be read one by one."""
-        words = [line.split() for line in lines]
-        if not {3, 5}.issuperset(map(len, words)):
+    def _read_entries(self, lines: Sequence[str]) -> "_Entries | None":
+        """Return the entries of lines of three or five words; None if lines must be read one by one."""
+        text = "\n".join(lines)
+        counts = _count_words(text, lines)
+        if not np.isin(counts, (3, 5)).all():
             return None
+        words = np.array(text.split(), dtype=object)
+        starts = np.cumsum(counts) - counts
         # A line of five words has two rows.
-        second = [line for line in words if len(line) == 5]
-        rows = [line[1] for line in words] + [line[3] for line in second]
-        figures = [line[2] for line in words] + [line[4] for line in second]
-        if not self.rows.keys() >= set(rows):
+        second = np.flatnonzero(counts == 5)
+        pairs = np.concatenate((starts, starts[second] + 2))
+        rows = words[pairs + 1].tolist()
+        places = [place for place in map(self.rows.get, rows) if place is not None]
+        if len(places) < len(rows):
             return None
         try:
-            return [line[0] for line in (*words, *second)], rows, _numbers(figures)
+            figures = _numbers(words[pairs + 2].tolist())
         except ModellingError:
             return None
+        of_line = np.concatenate((np.arange(len(lines)), second))
+        return _Entries(words[starts].tolist(), of_line, rows, places, figures)
 
     def _read_sides(self, lines: Sequence[str]) -> bool:
         entries = self._read_entries(lines)
         if entries is None:
             return False
-        _, rows, figures = entries
         # A second figure of a row must equal the first one.
-        if len(set(rows)) < len(rows) or not self.sides.keys().isdisjoint(rows):
+        if len(set(entries.rows)) < len(entries.rows) or not self.sides.keys().isdisjoint(entries.rows):
             return False
-        self.sides.update(zip(rows, figures, strict=True))
+        self.sides.update(zip(entries.rows, entries.figures, strict=True))
         return True
 
     def _side(self, figures: dict[str, float], words: list[str]) -> None:

@@ -139,8 +139,8 @@ def compare(study: ModelStudy, request: ops.CompareScenariosRequest) -> CompareR
 
 
 def _compare(study: ModelStudy, before: ModelScenario, after: ModelScenario) -> CompareResult:
-    study.solve(before)
-    study.solve(after)
+    # Of several optima, one near the plan before is found.
+    study.solve(after, study.solve(before).basis)
     change = objective_change(study, before, after)
     first, second = before.known.outcome, after.known.outcome
     old, new = study.last_point(before), study.last_point(after)
@@ -222,8 +222,9 @@ def sweep(study: ModelStudy, request: ops.SweepRequest) -> SweepFigures:
     for figure in request.numbers:
         change = ops.AssignChange(target=request.target, operator="=", number=figure)
         scenarios.append((figure, study.scenario((*study.changes, change))))
-    for scenario in (present, *(after for _, after in scenarios)):
-        study.solve(scenario)
+    basis = study.solve(present).basis
+    for _, after in scenarios:
+        study.solve(after, basis)
     points = []
     for figure, after in scenarios:
         study.pool.refresh(present.known)

@@ -19,7 +19,7 @@ from oragent.modelling.data.tolerances import scale_of
 from oragent.modelling.solving import array_solving
 from oragent.modelling.solving.array_solving import PROVEN
 from oragent.modelling.solving.back_ends import SolverOptions
-from oragent.modelling.solving.highs import has_basis
+from oragent.modelling.solving.highs import basis_of
 
 if TYPE_CHECKING:
     from pydantic import ConfigDict
@@ -73,8 +73,8 @@ class Outcome:
     ended_by: str = ""
     # ``(m,)`` changes of the objective per unit of right-hand side, for a linear model at its optimum.
     row_duals: Vector | None = None
-    # True if the point and the duals are those of a basis.
-    has_basis: bool = False
+    # Basis of HiGHS whose point and duals these are, or None.
+    basis: object = None
 
     def span(self) -> tuple[float, float]:
         """Return the interval that contains the optimum. Its ends are infinite if nothing is proven."""
@@ -86,9 +86,10 @@ class Outcome:
         return min(self.objective, bound), max(self.objective, bound)
 
 
-def solve_arrays(arrays: Arrays, limits: SolveLimits, start: Vector | None = None) -> Outcome:
-    """Solve once and check the claim."""
-    solution = array_solving.solve_arrays(arrays, limits.options(), limits.solver, start)
+def solve_arrays(arrays: Arrays, limits: SolveLimits, start: Vector | None = None, basis: object = None) -> Outcome:
+    """Solve once and check the claim. A basis of HiGHS is used as in ``SolverOptions``."""
+    options = replace(limits.options(), basis=basis)
+    solution = array_solving.solve_arrays(arrays, options, limits.solver, start)
     ended_by = str(solution.limit or "")
     if solution.status is SolveStatus.FEASIBLE and not ended_by and limits.gap > 0:
         ended_by = "gap"
@@ -102,7 +103,7 @@ def solve_arrays(arrays: Arrays, limits: SolveLimits, start: Vector | None = Non
         solution.solver,
         ended_by,
         duals,
-        has_basis=duals is not None and has_basis(solution.engine),
+        basis=None if duals is None else basis_of(solution.engine),
     )
 
 
@@ -226,15 +227,18 @@ class OutcomePool:
         self._points: list[Vector] = []
         self._models: list[ScenarioModel] = []
 
-    def solve(self, model: ScenarioModel, limits: SolveLimits) -> Outcome:
-        """Solve a model unless its optimum is already proven, and share the point and the bound."""
+    def solve(self, model: ScenarioModel, limits: SolveLimits, basis: object = None) -> Outcome:
+        """Solve a model unless its optimum is already proven, and share the point and the bound.
+
+        A basis of HiGHS is used as in ``SolverOptions``.
+        """
         if model not in self._models:
             self._models.append(model)
             del self._models[:-POOL]
         self.refresh(model)
         is_settled = model.outcome.status in (SolveStatus.INFEASIBLE, SolveStatus.UNBOUNDED, SolveStatus.OPTIMAL)
         if not is_settled and model.is_solved_with != limits:
-            outcome = solve_arrays(model.arrays, limits, model.outcome.point)
+            outcome = solve_arrays(model.arrays, limits, model.outcome.point, basis)
             model.is_solved_with = limits
             if limits.confirm:
                 second = solve_arrays(model.arrays, replace(limits, solver=limits.confirm))

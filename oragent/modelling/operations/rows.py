@@ -91,7 +91,7 @@ def optimum_change(study: ModelStudy, scenario: ModelScenario, changed: IndexedM
     if (arrays.low > arrays.high).any():
         return Figure(unit=changed.objective.unit)
     changed_scenario = ModelScenario(scenario.changes, changed, ScenarioModel(arrays))
-    outcome = study.solve(changed_scenario)
+    outcome = study.solve(changed_scenario, scenario.known.outcome.basis)
     study.pool.refresh(scenario.known)
     if outcome.objective is None:
         return Figure(unit=changed.objective.unit)
@@ -180,7 +180,7 @@ def _dual_fields(scenario: ModelScenario, face: OptimalFace, row: int, place: in
 
 def is_unique_basis(scenario: ModelScenario, face: OptimalFace) -> bool:
     """Return True if the solver's basis is not degenerate, so that the duals are unique."""
-    return scenario.known.outcome.has_basis and face.is_nondegenerate
+    return scenario.known.outcome.basis is not None and face.is_nondegenerate
 
 
 def dual_figure(dual: float, slopes: Slopes | None, unit: str) -> tuple[Figure, str]:

@@ -110,9 +110,12 @@ class ModelStudy:
                 return name
         return f"{BASE} + {len(changes)}"
 
-    def solve(self, scenario: ModelScenario) -> Outcome:
-        """Solve a scenario within the limits of the study, or return the known outcome."""
-        return self.pool.solve(scenario.known, self.limits)
+    def solve(self, scenario: ModelScenario, basis: object = None) -> Outcome:
+        """Solve a scenario within the limits of the study, or return the known outcome.
+
+        A basis of HiGHS is used as in ``SolverOptions``.
+        """
+        return self.pool.solve(scenario.known, self.limits, basis)
 
     def point(self, scenario: ModelScenario) -> Vector:
         """Return the best point of a scenario. Without a point, raise ``ModellingError``."""

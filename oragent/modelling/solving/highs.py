@@ -122,7 +122,9 @@ def run_highs(arrays: Arrays, options: SolverOptions = NO_LIMITS, start: Vector 
     # For an integer from 0 to 2.5, HiGHS 1.15 may return 2.5 and report it as optimal.
     if solver.passModel(as_highs_model(with_whole_limits(arrays))) == highspy.HighsStatus.kError:
         return SolverResult(SolverStatus.STOPPED, SOLVER, limit=Limit.OTHER, engine=solver)
-    if start is not None:
+    # A start point would replace the basis. A basis of another size is refused.
+    is_warm = options.basis is not None and solver.setBasis(options.basis) == highspy.HighsStatus.kOk
+    if start is not None and not is_warm:
         solver.setSolution(len(start), np.arange(len(start)), start)
     solver.run()
     # Without bounds, the number of nodes may be infinite.
@@ -221,9 +223,10 @@ def infeasibility_ray(arrays: Arrays, limit_s: float | None = None) -> Vector | 
     return multipliers if multipliers.any() else None
 
 
-def has_basis(engine: object) -> bool:
-    """Return True if an object is a solver with a basis of its last linear programme."""
-    return isinstance(engine, highspy.Highs) and bool(engine.getBasis().valid)
+def basis_of(engine: object) -> object:
+    """Return the basis of the last linear programme of a solver; None without one, or for another solver."""
+    basis = engine.getBasis() if isinstance(engine, highspy.Highs) else None
+    return basis if basis is not None and basis.valid else None
 
 
 def as_highs(arrays: Arrays) -> Any:

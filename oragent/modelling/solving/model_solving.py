@@ -21,7 +21,7 @@ from oragent.modelling.data.model_values import Relation, Sense, VariableKind
 from oragent.modelling.data.solution import Sensitivity, Solution, SolveStatus, Source, ValueRange
 from oragent.modelling.solving.array_solving import NOT_PROVEN, ArraySolution, clean_duals, ray_of, solve_arrays
 from oragent.modelling.solving.back_ends.protocol import Solver, SolverOptions, SolverResult, SolverStatus
-from oragent.modelling.solving.highs import SOLVER, has_basis, run_highs
+from oragent.modelling.solving.highs import SOLVER, basis_of, run_highs
 from oragent.modelling.solving.optimal_face import OptimalFace
 
 # Maximum number of nonzero coefficients at which duals of a degenerate optimum are checked to be unique, and maximum
@@ -190,7 +190,7 @@ def compute_sensitivity(
         reduced_costs=dict(zip(columns, reduced.tolist(), strict=True)),
     )
     differing = None
-    if has_basis(solved.engine) and face.is_nondegenerate:
+    if basis_of(solved.engine) is not None and face.is_nondegenerate:
         differing = np.zeros(len(rows), dtype=bool), np.zeros(len(columns), dtype=bool)
     elif work <= MAX_CHECKED:
         differing = face.differing
