@@ -670,3 +670,24 @@ def test_the_log_of_a_clone_has_paths_below_its_folder(tmp_path):
         WorkspaceVersion("1" * 40, 10, "run", "first", ("a.txt", "b c.txt"), "build-1"),
         WorkspaceVersion("2" * 40, 20, "undo", "second", (), "", "3"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("last", "present", "changed"),
+    [
+        (None, {"a": "1"}, {"a": "1"}), (None, {}, None), ({"a": "1"}, {"a": "1"}, None),
+        ({"a": "1", "b": "1", "c": "1"}, {"a": "2", "b": "1", "d": "1"}, {"a": "2", "d": "1", "c": None}),
+        ({"a": "1"}, {}, {"a": None}),
+    ],
+)  # fmt: skip
+def test_a_snapshot_has_the_files_that_differ_from_the_last_version(last, present, changed, tmp_path):
+    tip, commits, moved = "" if last is None else "tip", [], []
+    store = make_store(
+        tmp_path, try_resolve=lambda name: tip, list_blobs=lambda commit: last, git=lambda *words: moved.append(words)
+    )
+    store._list_versioned = lambda: list(present)
+    store.save_files = lambda folder, paths: {path: present[path] for path in paths}
+    store._commit = lambda *words: commits.append(words) or "new"
+    assert store.save_snapshot("why") == ("" if changed is None else "new")
+    assert commits == ([] if changed is None else [(tip, changed, PERSON, "why", "", "")])
+    assert moved == ([] if changed is None else [("update-ref", store._reference, "new")])
