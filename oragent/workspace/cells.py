@@ -14,6 +14,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from oragent._base.errors import WorkspaceError
+from oragent._base.spreadsheets import read_workbook
 from oragent.modelling.data.display import plain
 from oragent.workspace import tables
 from oragent.workspace.data_edits import (
@@ -26,7 +27,7 @@ from oragent.workspace.data_edits import (
 )
 from oragent.workspace.layout import TABLES
 from oragent.workspace.model_results import CellEdit
-from oragent.workspace.reading import decode_text, encode_like, parse_json, shorten, shorten_path
+from oragent.workspace.reading import WORKBOOKS, decode_text, encode_like, parse_json, shorten, shorten_path
 
 # A file, optionally a table, then labels in brackets. Labels with commas are in double quotes.
 FORM = re.compile(r"\s*(?P<path>[^\[\]#]+?)(?:#(?P<table>[^\[\]#]+?))?\s*\[(?P<labels>.+)\]\s*", re.DOTALL)
@@ -133,7 +134,7 @@ def locate_cell(content: bytes, cell: CellReference) -> LocatedCell:
         title: ([name.strip() for name in table.header], [tuple(map(str.strip, row)) for row in table.rows])
         for title, table in tables.items()
     }
-    name = _choose(cell.table, list(sheets), cell.path, "table") if cell.table else next(iter(sheets))
+    name = _choose_table(cell, list(sheets), content) if cell.table else next(iter(sheets))
     if not cell.table and len(sheets) > 1 and Path(cell.path).suffix.casefold() in DATABASES:
         raise WorkspaceError(f"{shorten_path(cell.path)} has the tables {', '.join(sheets)}; name one of them after #")
     header, rows = sheets[name]
@@ -158,6 +159,16 @@ def locate_cell(content: bytes, cell: CellReference) -> LocatedCell:
 def _has_in_order(row: tuple[str, ...], keys: tuple[str, ...]) -> bool:
     cells = iter(map(fold_text, row))
     return all(key in cells for key in keys)
+
+
+def _choose_table(cell: CellReference, names: list[str], content: bytes) -> str:
+    """Return the name of the table that a reference names. The only sheet of a workbook has no name here."""
+    if names != [""]:
+        return _choose(cell.table, names, cell.path, "table")
+    if not cell.path.casefold().endswith(WORKBOOKS):
+        raise WorkspaceError(f"{shorten_path(cell.path)} has one table, without a name; leave out {'#' + cell.table!r}")
+    _choose(cell.table, list(read_workbook(content).sheets), cell.path, "table")
+    return ""
 
 
 def _choose(name: str, names: list[str], path: str, noun: str) -> str:

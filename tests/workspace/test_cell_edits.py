@@ -47,6 +47,26 @@ def test_one_cell_changes_and_nothing_else(content, name, cell):
     assert [list(row) for row in after.rows] == rows
 
 
+def test_the_only_sheet_of_a_workbook_has_its_name() -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    book.active.title = "Price list"
+    for row in (("good", "price"), ("rye", 4)):
+        book.active.append(row)
+    out = io.BytesIO()
+    book.save(out)
+    files = {"t.xlsx": out.getvalue(), "t.csv": b"good,price\nrye,4\n"}
+
+    def text_of(reference: str) -> str:
+        cell = read_change(f"{reference} = 1").cell
+        return locate_cell(files[cell.path], cell).text
+
+    assert [text_of(start + "[rye, price]") for start in ("t.xlsx", "t.xlsx#price list", "t.csv")] == ["4"] * 3
+    for wrong in ("t.xlsx#Prices", "t.csv#Prices", "t.csv#t"):
+        with pytest.raises(WorkspaceError):
+            text_of(f"{wrong}[rye, price]")
+
+
 def test_a_workbook_gets_the_value_in_its_first_sheet():
     openpyxl = pytest.importorskip("openpyxl")
     book = openpyxl.Workbook()
