@@ -1,7 +1,7 @@
 """Effects of changed limits on the objective, other optimal plans, and shortages of infeasible models.
 
 Duals hold only for infinitesimal changes, and not for integer models. Therefore each group of binding limits is relaxed
-by 1 and by 10 percent, and the model is solved again.
+by 1 and by 10 percent, and the model is solved again. A limit of whole numbers also binds if no further one fits.
 """
 
 import itertools
@@ -215,15 +215,19 @@ def _side(variable: Variable, value: float, direction: float) -> float:
 
 
 def _differs(value: float, reference: float) -> bool:
-    return abs(value - reference) > DIFFERENT * max(1.0, abs(reference))
+    # The reference may be infinite.
+    return abs(value - reference) > DIFFERENT * max(1.0, abs(value))
 
 
 def _group_rows(milp: IndexedModel, solution: Solution) -> dict[tuple[str, Relation], list[Row]]:
     """Group binding inequalities by sentence, or by the common prefix of their names."""
     groups: dict[tuple[str, Relation], list[Row]] = {}
-    binaries = {variable.name for variable in milp.variable_records if variable.is_within_binary}
+    variables = {variable.name: variable for variable in milp.variable_records}
+    binaries = {name for name, variable in variables.items() if variable.is_within_binary}
     for row in milp.row_records:
-        if row.relation is Relation.EQUAL or row.rhs == 0 or not solution.is_tight(row):
+        if row.relation is Relation.EQUAL or row.rhs == 0:
+            continue
+        if not solution.is_tight(row) and _has_room(row, solution, variables):
             continue
         if not row.meaning and _is_switched(row, binaries):
             continue
@@ -233,6 +237,18 @@ def _group_rows(milp: IndexedModel, solution: Solution) -> dict[tuple[str, Relat
         ((rows[0].name if len(rows) == 1 else _family_name(rows[0])), relation): rows
         for (_, relation), rows in groups.items()
     }
+
+
+def _has_room(row: Row, solution: Solution, variables: Mapping[str, Variable]) -> bool:
+    """Return True if a further whole unit of a variable fits into what is left of a limit, or if it has none."""
+    sign = 1.0 if row.relation is Relation.AT_MOST else -1.0
+    steps = []
+    for name, value in row.terms.items():
+        variable, at = variables[name], solution.values[name]
+        can_move = at < variable.high if sign * value > 0 else at > variable.low
+        if can_move and variable.is_integer:
+            steps.append(abs(value))
+    return not steps or min(steps) <= solution.slacks[row.name]
 
 
 def _is_switched(row: Row, binaries: Collection[str]) -> bool:

@@ -22,18 +22,20 @@ INTEGER = VariableKind.INTEGER
 
 @given(
     st.lists(st.integers(1, 4), min_size=3, max_size=3), st.lists(st.integers(1, 4), min_size=3, max_size=3),
-    st.integers(3, 9),
+    st.integers(3, 9), st.sampled_from([2, float("inf")]),
 )  # fmt: skip
-def test_another_optimal_plan_is_found_exactly_if_there_is_one(worth: list[int], size: list[int], room: int) -> None:
+def test_another_optimal_plan_is_found_exactly_if_there_is_one(
+    worth: list[int], size: list[int], room: int, high: float
+) -> None:
     names = ["a", "b", "c"]
     milp = IndexedModel.from_records(
-        tuple(Variable(name, 0, 2, INTEGER) for name in names),
+        tuple(Variable(name, 0, high, INTEGER) for name in names),
         (Row("room", dict(zip(names, size, strict=True)), Relation.AT_MOST, room),),
         Objective(dict(zip(names, worth, strict=True))),
         Sense.MAXIMIZE,
     )
     points = [
-        point for point in itertools.product(range(3), repeat=3)
+        point for point in itertools.product(range(int(min(high, room)) + 1), repeat=3)
         if sum(x * y for x, y in zip(point, size, strict=True)) <= room
     ]  # fmt: skip
     values = [sum(x * y for x, y in zip(point, worth, strict=True)) for point in points]
@@ -44,6 +46,55 @@ def test_another_optimal_plan_is_found_exactly_if_there_is_one(worth: list[int],
     if found:
         other = tuple(round(found.get(name, solution.values[name])) for name in names)
         assert other in optima
+
+
+@given(
+    st.lists(st.integers(1, 4), min_size=2, max_size=2), st.lists(st.integers(2, 7), min_size=2, max_size=2),
+    st.integers(6, 30), st.sampled_from([2, 9]), st.booleans(),
+)  # fmt: skip
+def test_a_limit_of_whole_pieces_has_an_effect_exactly_if_a_new_solve_shows_it(
+    worth: list[int], size: list[int], limit: int, high: int, is_cover: bool
+) -> None:
+    def best(share: float) -> int | None:
+        allowed = limit * (1 - share if is_cover else 1 + share)
+        points = (
+            (a * worth[0] + b * worth[1], a * size[0] + b * size[1]) for a in range(high + 1) for b in range(high + 1)
+        )
+        values = [value for value, used in points if (used >= allowed - 1e-9 if is_cover else used <= allowed + 1e-9)]
+        return (min if is_cover else max)(values, default=None)
+
+    milp = IndexedModel.from_records(
+        (Variable("a", 0, high, INTEGER), Variable("b", 0, high, INTEGER)),
+        (
+            Row("time", dict(zip("ab", size, strict=True)), Relation.AT_LEAST if is_cover else Relation.AT_MOST, limit),
+            Row("far", {"a": 1, "b": 1}, Relation.AT_MOST, 99),
+        ),
+        Objective(dict(zip("ab", worth, strict=True))),
+        Sense.MINIMIZE if is_cover else Sense.MAXIMIZE,
+    )
+    before = best(0.0)
+    if before is None:
+        assert measure_effects(milp, solve(milp)) == ()
+        return
+    expected = {1: best(0.01) - before, 10: best(0.1) - before}
+    found = [(effect.name, dict(effect.changes)) for effect in measure_effects(milp, solve(milp))]
+    assert found == ([("time", pytest.approx(expected))] if any(expected.values()) else [])
+
+
+@pytest.mark.parametrize("kind", [INTEGER, VariableKind.CONTINUOUS])
+def test_a_limit_binds_whole_jobs_beside_parts_that_are_not_worth_it(kind: VariableKind) -> None:
+    # 9 hours are left, which a job does not need.
+    milp = IndexedModel.from_records(
+        (Variable("job", 0, 99, INTEGER), Variable("part", 0, 9, kind)),
+        (
+            Row("hours", {"job": 10, "part": 10}, Relation.AT_MOST, 99),
+            Row("parts", {"part": 1}, Relation.AT_MOST, 5),
+        ),
+        Objective({"job": 5, "part": -1}),
+        Sense.MAXIMIZE,
+    )
+    (effect,) = measure_effects(milp, solve(milp))
+    assert (effect.name, dict(effect.changes)) == ("hours", {1: pytest.approx(0), 10: pytest.approx(5)})
 
 
 def test_the_effect_of_an_integer_limit_is_that_of_a_new_solve() -> None:
