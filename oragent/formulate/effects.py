@@ -224,9 +224,9 @@ def _group_rows(milp: IndexedModel, solution: Solution) -> dict[tuple[str, Relat
     groups: dict[tuple[str, Relation], list[Row]] = {}
     variables = {variable.name: variable for variable in milp.variable_records}
     binaries = {name for name, variable in variables.items() if variable.is_within_binary}
-    for row in milp.row_records:
-        if row.relation is Relation.EQUAL or row.rhs == 0:
-            continue
+    limits = [row for row in milp.row_records if row.relation is not Relation.EQUAL and row.rhs]
+    # The number of groups is limited, so those with a limit that leaves nothing come first.
+    for row in sorted(limits, key=lambda row: not solution.is_tight(row)):
         if not solution.is_tight(row) and _has_room(row, solution, variables):
             continue
         if not row.meaning and _is_switched(row, binaries):
@@ -248,7 +248,8 @@ def _has_room(row: Row, solution: Solution, variables: Mapping[str, Variable]) -
         can_move = at < variable.high if sign * value > 0 else at > variable.low
         if can_move and variable.is_integer:
             steps.append(abs(value))
-    return not steps or min(steps) <= solution.slacks[row.name]
+    # The tolerance is that of the slack.
+    return not steps or min(steps) <= solution.slacks[row.name] + SAME * max(1.0, abs(row.rhs))
 
 
 def _is_switched(row: Row, binaries: Collection[str]) -> bool:

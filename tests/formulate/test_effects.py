@@ -97,6 +97,19 @@ def test_a_limit_binds_whole_jobs_beside_parts_that_are_not_worth_it(kind: Varia
     assert (effect.name, dict(effect.changes)) == ("hours", {1: pytest.approx(0), 10: pytest.approx(5)})
 
 
+def test_limits_that_leave_nothing_come_before_those_that_leave_less_than_a_piece(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(effects_module, "MAX_GROUPS", 1)
+    milp = IndexedModel.from_records(
+        (Variable("a", 0, 99, INTEGER), Variable("b", 0, 99, INTEGER)),
+        (Row("rest", {"a": 2}, Relation.AT_MOST, 19), Row("nothing", {"b": 2}, Relation.AT_MOST, 20)),
+        Objective({"a": 3, "b": 1}),
+        Sense.MAXIMIZE,
+    )
+    assert [effect.name for effect in measure_effects(milp, solve(milp))] == ["nothing"]
+
+
 def test_the_effect_of_an_integer_limit_is_that_of_a_new_solve() -> None:
     milp = IndexedModel.from_records(
         (Variable("x", kind=INTEGER), Variable("y", kind=INTEGER)),
