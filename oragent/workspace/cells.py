@@ -27,7 +27,15 @@ from oragent.workspace.data_edits import (
 )
 from oragent.workspace.layout import TABLES
 from oragent.workspace.model_results import CellEdit
-from oragent.workspace.reading import WORKBOOKS, decode_text, encode_like, parse_json, shorten, shorten_path
+from oragent.workspace.reading import (
+    WORKBOOKS,
+    decode_text,
+    encode_like,
+    line_ending,
+    parse_json,
+    shorten,
+    shorten_path,
+)
 
 # A file, optionally a table, then labels in brackets. Labels with commas are in double quotes.
 FORM = re.compile(r"\s*(?P<path>[^\[\]#]+?)(?:#(?P<table>[^\[\]#]+?))?\s*\[(?P<labels>.+)\]\s*", re.DOTALL)
@@ -249,7 +257,7 @@ def _change_json(content: bytes, path: str, values: Mapping[tuple[int, int], str
     lines = json.dumps(tree, indent=indent[1] if indent else None, ensure_ascii=False).split("\n")
     if text.endswith("\n"):
         lines.append("")
-    return encode_like(("\r\n" if "\r\n" in text else "\n").join(lines), content)
+    return encode_like(line_ending(text).join(lines), content)
 
 
 def _json_value(text: str, former: object) -> JsonLeaf:

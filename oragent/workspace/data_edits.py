@@ -21,7 +21,7 @@ from oragent.workspace import tables
 from oragent.workspace.formulas import CellFormula, Position, WorkbookFormulas, have_same_formula
 from oragent.workspace.layout import TABLES
 from oragent.workspace.model_results import CellEdit
-from oragent.workspace.reading import WORKBOOKS, decode_text, encode_like, parse_json
+from oragent.workspace.reading import WORKBOOKS, decode_text, encode_like, line_ending, parse_json
 from oragent.workspace.row_matching import Pair, RowNames, match_rows
 from oragent.workspace.workbook_edits import find_sheet, replace_workbook_cells
 
@@ -339,6 +339,5 @@ def replace_cells(
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=reading.separator)
     rows = [[placed.get((reader.line_num, at), cell) for at, cell in enumerate(cells)] for cells in reader]
     out = io.StringIO()
-    ending = "\r\n" if "\r\n" in text else "\n"
-    csv.writer(out, delimiter=reading.separator, lineterminator=ending).writerows(rows)
+    csv.writer(out, delimiter=reading.separator, lineterminator=line_ending(text)).writerows(rows)
     return encode_like(out.getvalue(), content)

@@ -26,6 +26,7 @@ from oragent.workspace.layout import REQUIRED, FileFinding, FileRole, Mode, Work
 from oragent.workspace.reading import (
     LOCK,
     decode_text,
+    line_ending,
     list_files,
     path_error,
     read_bytes,
@@ -233,8 +234,7 @@ def add_parameters(text: str, new_parameters: list[dict[str, Any]]) -> str:
     place = columns.index(keys[0]) if keys[0] in columns else 0
     names = {cell.strip() for row in (table.rows if table else ()) for cell in row[place : place + 1]}
     out = io.StringIO()
-    ending = "\r\n" if "\r\n" in text else "\n"
-    writer = csv.writer(out, delimiter=reading.separator if reading else ",", lineterminator=ending)
+    writer = csv.writer(out, delimiter=reading.separator if reading else ",", lineterminator=line_ending(text))
     if reading is None:
         writer.writerow(tables.PARAMETERS_HEADER)
     for parameter in new_parameters:
@@ -245,7 +245,7 @@ def add_parameters(text: str, new_parameters: list[dict[str, Any]]) -> str:
                 cells[1] = cells[1].replace(",", "").replace(".", ",")
             cell_of = dict(zip(keys, cells, strict=True))
             writer.writerow([cell_of.get(column, "") for column in columns])
-    joint = ending if text and not text.endswith("\n") and out.getvalue() else ""
+    joint = line_ending(text) if text and not text.endswith("\n") and out.getvalue() else ""
     return f"{text}{joint}{out.getvalue()}"
 
 

@@ -194,6 +194,11 @@ def find_encoding(content: bytes, name: object) -> str:
     raise WorkspaceError(f"{shorten_path(name)} is not a text in UTF-8, UTF-16 or Windows-1252; save it as UTF-8")
 
 
+def line_ending(text: str) -> str:
+    """Return the end of most lines of a text."""
+    return "\r\n" if 2 * text.count("\r\n") > text.count("\n") else "\n"
+
+
 def encode_like(text: str, old: bytes | None) -> bytes:
     """Encode new text in the encoding of the old file, or in UTF-8 if that is not possible."""
     if old:

@@ -47,6 +47,18 @@ def test_one_cell_changes_and_nothing_else(content, name, cell):
     assert [list(row) for row in after.rows] == rows
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b'a,b\nx,1\n"l\r\nm",2\n', b'a,b\nx,7\n"l\r\nm",2\n'),
+        (b'a,b\r\nx,1\r\n"l\nm",2\r\n', b'a,b\r\nx,7\r\n"l\nm",2\r\n'),
+        (b"a,b\nx,1\r\n", b"a,b\nx,7\n"),
+    ],
+)
+def test_most_ends_of_lines_are_those_of_the_file(old: bytes, new: bytes) -> None:
+    assert change_cells(old, "t.csv", [read_change("t.csv[x, b] = 7")]) == new
+
+
 def test_the_only_sheet_of_a_workbook_has_its_name() -> None:
     openpyxl = pytest.importorskip("openpyxl")
     book = openpyxl.Workbook()
