@@ -30,6 +30,7 @@ from oragent.modelling.files.mps_reader import _MpsReader, read_mps
 INF = math.inf
 LESS, MORE, SAME = Relation.AT_MOST, Relation.AT_LEAST, Relation.EQUAL
 MIN, MAX = Sense.MINIMIZE, Sense.MAXIMIZE
+FEW_LINES = mps_reader.FEW_LINES
 # Parts of a file in their order.
 PARTS = {
     "head": "NAME\n",
@@ -43,6 +44,12 @@ PARTS = {
 
 def text(**parts: str) -> str:
     return "".join((PARTS | parts).values())
+
+
+@pytest.fixture(autouse=True)
+def few_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let lines of short files be read together too."""
+    monkeypatch.setattr(mps_reader, "FEW_LINES", 1)
 
 
 def read(**parts: str) -> IndexedModel:
@@ -449,6 +456,25 @@ def test_blocks_of_any_size_mean_the_same(size: int, monkeypatch: pytest.MonkeyP
     for number, wrong in ((10, "x o 1 c 2"), (13, "y o 3 d 4"), (17, "z c 6"), (20, "R e 9")):
         with pytest.raises(ModellingError, match=f"^line {number}: "):
             read_mps(LONG.replace(wrong, f"{wrong} 5"))
+
+
+@pytest.mark.parametrize(("count", "alone"), [(19, 19), (20, 0)])
+def test_few_lines_are_read_one_by_one(count: int, alone: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Reading them together costs more than each of them.
+    monkeypatch.setattr(mps_reader, "FEW_LINES", FEW_LINES)
+    read_alone = []
+    column = _MpsReader._column
+
+    def record(reader: _MpsReader, words: list[str]) -> None:
+        read_alone.append(words)
+        column(reader, words)
+
+    monkeypatch.setattr(_MpsReader, "_column", record)
+    rows = [f"r{number}" for number in range(count)]
+    text = "NAME\nROWS\n N o\n" + "".join(f" L {row}\n" for row in rows)
+    model = read_mps(f"{text}COLUMNS\n" + "".join(f" x {row} {row[1:]}.5\n" for row in rows) + "ENDATA\n")
+    assert model.to_arrays().matrix.values.tolist() == [number + 0.5 for number in range(count)]
+    assert len(read_alone) == alone
 
 
 @given(st.lists(st.text("ab1.+ \t\x01\x1f\xa0é", max_size=9), min_size=1, max_size=5))

@@ -347,6 +347,44 @@ def test_what_ended_a_solve_and_what_it_proved(monkeypatch: pytest.MonkeyPatch) 
         assert (outcome.status, outcome.objective, outcome.solver, outcome.basis) == (status, 5.0, "S", None)
 
 
+# From the basis before a change, HiGHS alone does not decide that the first what-if has no plan.
+HARD_TO_DECIDE = """Minimize
+ obj: 6 x + 7 y + z
+Subject To
+ r: 2 x + 1000 z >= 3999
+ s: 1000 y - 2 z <= 3992
+ t: 5 y - 2 z >= 12
+ u: 438 <= 100 x + 100 y + 10 z <= 442
+ v: - 2 x + 0.1 y + 1000 z <= 4001.4
+ w: 2 x - 2 y <= -8
+End
+"""
+
+
+def test_a_change_without_a_plan_is_decided_and_the_plan_of_another_stays_near() -> None:
+    session = ModelSession(read_lp(HARD_TO_DECIDE))
+    result = session.ask("whatif r = 4004")
+    assert (result.status_after, result.decided) == ("infeasible", True)
+    session.run(["r = 4004"])
+    assert session.ask("solve").status == "infeasible"
+
+
+@pytest.mark.parametrize(
+    ("line", "is_near"),
+    [
+        ("r = 3998", True), ("relax s by 1", True), ("lower(x) = 1", False), ("upper(y) = 9", False), ("objective(x) = 5", False), ("r(x) = 3", False),
+        ("drop w", False), ("forbid x", False),
+    ],
+)  # fmt: skip
+def test_a_changed_model_starts_from_the_basis_if_its_right_hand_sides_alone_differ(line: str, is_near: bool) -> None:
+    session = ModelSession(read_lp(HARD_TO_DECIDE))
+    study = session.study
+    after = study.scenario((parse_line(line),))
+    basis = study.basis_near(study.present, after)
+    assert (basis is not None) == is_near
+    assert basis is None or basis is study.present.known.outcome.basis
+
+
 def test_a_second_solver_solves_once_more_and_may_contradict(monkeypatch: pytest.MonkeyPatch) -> None:
     used = []
 

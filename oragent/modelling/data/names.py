@@ -16,7 +16,6 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
@@ -161,10 +160,9 @@ def split_brackets(name: str) -> tuple[str, tuple[str, ...]] | None:
     return (stem, labels) if stem and all(labels) else None
 
 
-# A label occurs in many names, which share one text.
-@lru_cache(1 << 16)
 def _label(text: str) -> str:
-    return sys.intern(text.strip().strip("_").strip("'\""))
+    # A label occurs in many names, which share one text.
+    return sys.intern(text if text.isalnum() else text.strip().strip("_").strip("'\""))
 
 
 @dataclass(frozen=True)

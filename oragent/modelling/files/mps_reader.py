@@ -64,6 +64,8 @@ NUMBER = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eEdD][+-]?\d+)?|inf(?:inity
 PLAIN_NUMBERS = re.compile(r"[0-9.eE+-]*")
 # Least number of characters that are split into lines at once.
 BLOCK_CHARACTERS = 1 << 18
+# Least number of lines that are read together faster than one by one.
+FEW_LINES = 20
 # Row without limits that earlier versions of oragent added.
 IDLE = "idle_row"
 
@@ -87,7 +89,7 @@ def read_mps(text: str) -> IndexedModel:
             read_together = reader.together.get(reader.section)
             if read_together is not None and at >= singly_before:
                 end = stops[bisect_left(stops, at)]
-                if end > at and read_together(lines[at:end]):
+                if end - at >= FEW_LINES and read_together(lines[at:end]):
                     at = end
                     continue
                 singly_before = end + 1
@@ -133,10 +135,13 @@ def _numbers(words: list[str]) -> list[float]:
 
 def _count_words(text: str, lines: Sequence[str]) -> NDArray[np.int64]:
     """Return the number of words of each line of a text."""
-    characters = np.frombuffer(text.encode("utf-8"), dtype=np.uint8)
+    if not text.isascii():
+        return np.array([len(line.split()) for line in lines], dtype=np.int64)
+    characters = np.frombuffer(text.encode("ascii"), dtype=np.uint8)
     is_end, is_tab, is_space = (characters == ord(sign) for sign in "\n\t ")
     is_blank = is_end | is_tab | is_space
-    if not text.isascii() or (~is_blank & (characters < ord(" "))).any():
+    if (~is_blank & (characters < ord(" "))).any():
+        # Some control characters separate words.
         return np.array([len(line.split()) for line in lines], dtype=np.int64)
     word_ends = np.flatnonzero(np.append(is_blank[1:], True) & ~is_blank)
     line_ends = np.append(np.flatnonzero(is_end), len(characters))

@@ -140,7 +140,7 @@ def compare(study: ModelStudy, request: ops.CompareScenariosRequest) -> CompareR
 
 def _compare(study: ModelStudy, before: ModelScenario, after: ModelScenario) -> CompareResult:
     # Of several optima, one near the plan before is found.
-    study.solve(after, study.solve(before).basis)
+    study.solve(after, study.basis_near(before, after))
     change = objective_change(study, before, after)
     first, second = before.known.outcome, after.known.outcome
     old, new = study.last_point(before), study.last_point(after)
@@ -222,9 +222,8 @@ def sweep(study: ModelStudy, request: ops.SweepRequest) -> SweepFigures:
     for figure in request.numbers:
         change = ops.AssignChange(target=request.target, operator="=", number=figure)
         scenarios.append((figure, study.scenario((*study.changes, change))))
-    basis = study.solve(present).basis
     for _, after in scenarios:
-        study.solve(after, basis)
+        study.solve(after, study.basis_near(present, after))
     points = []
     for figure, after in scenarios:
         study.pool.refresh(present.known)

@@ -117,6 +117,20 @@ class ModelStudy:
         """
         return self.pool.solve(scenario.known, self.limits, basis)
 
+    def basis_near(self, scenario: ModelScenario, other: ModelScenario) -> object:
+        """Solve a scenario, and return its basis if another one differs in right-hand sides alone; None otherwise.
+
+        After other changes, such as of many costs, HiGHS is often faster without a basis.
+        """
+        basis, (first, second) = self.solve(scenario).basis, (scenario.known.arrays, other.known.arrays)
+        if basis is None or first.matrix.shape != second.matrix.shape:
+            return None
+        same = [(first.cost, second.cost), (first.low, second.low), (first.high, second.high)]
+        same += [
+            (getattr(first.matrix, name), getattr(second.matrix, name)) for name in ("starts", "columns", "values")
+        ]
+        return basis if all(a is b or np.array_equal(a, b) for a, b in same) else None
+
     def point(self, scenario: ModelScenario) -> Vector:
         """Return the best point of a scenario. Without a point, raise ``ModellingError``."""
         outcome = self.solve(scenario)

@@ -122,9 +122,14 @@ def run_highs(arrays: Arrays, options: SolverOptions = NO_LIMITS, start: Vector 
     # For an integer from 0 to 2.5, HiGHS 1.15 may return 2.5 and report it as optimal.
     if solver.passModel(as_highs_model(with_whole_limits(arrays))) == highspy.HighsStatus.kError:
         return SolverResult(SolverStatus.STOPPED, SOLVER, limit=Limit.OTHER, engine=solver)
-    # A start point would replace the basis. A basis of another size is refused.
-    is_warm = options.basis is not None and solver.setBasis(options.basis) == highspy.HighsStatus.kOk
-    if start is not None and not is_warm:
+    # A basis of another size is refused.
+    if options.basis is not None and solver.setBasis(options.basis) == highspy.HighsStatus.kOk:
+        solver.run()
+        if solver.getModelStatus() == _STATUS.kOptimal and solver.getInfo().primal_solution_status == _POINT:
+            return _read_result(arrays, solver)
+        # From a basis HiGHS skips presolve, and may then not prove that a model is infeasible.
+        solver.clearSolver()
+    if start is not None:
         solver.setSolution(len(start), np.arange(len(start)), start)
     solver.run()
     # Without bounds, the number of nodes may be infinite.

@@ -73,8 +73,8 @@ class SolverOptions:
     # Limit of simplex or first-order iterations, which is deterministic. None for none.
     iterations: int | None = None
     seed: int = 0
-    # Basis of HiGHS at the optimum of a linear model with the same rows and columns, from which HiGHS continues. Other
-    # back ends ignore it. The optimum is the same, but the point and the duals may differ where they are not unique.
+    # Basis of HiGHS for a linear model with the same rows and columns, from which HiGHS looks for an optimum first.
+    # Other back ends ignore it. The point and the duals may differ where they are not unique.
     basis: object = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
