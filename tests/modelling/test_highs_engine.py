@@ -15,7 +15,7 @@ from oragent.modelling.data.features import ModelFeatures, QuadraticTerm, SemiCo
 from oragent.modelling.data.model_values import Sense
 from oragent.modelling.solving import highs
 from oragent.modelling.solving.back_ends.protocol import Limit, SolverOptions, SolverStatus
-from oragent.modelling.solving.highs import JUMP, as_highs, as_highs_model, quiet_engine, run_highs
+from oragent.modelling.solving.highs import JUMP, as_highs, as_highs_model, load_arrays, quiet_engine, run_highs
 
 INF = np.inf
 STATUS = highspy.HighsModelStatus
@@ -191,6 +191,35 @@ def test_a_model_has_all_of_its_figures() -> None:
     assert (empty.num_row_, list(empty.a_matrix_.index_), list(empty.integrality_)) == (2, [0], [])
     assert (list(empty.row_lower_), list(empty.row_upper_)) == ([-INF, -INF], [5, INF])
     assert empty.sense_ == highspy.ObjSense.kMinimize
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {}, {"sense": Sense.MINIMIZE}, {"integer": np.zeros(3, dtype=bool)}, {"integer": np.array([False, True, False])},
+        {"matrix": Sparse.from_dense(np.zeros((2, 3)))}, {"features": ModelFeatures(semi_continuous=(SemiContinuous(2),))},
+        {"features": ModelFeatures(quadratic=(QuadraticTerm(0, 1, 2.0),))},
+    ],
+)  # fmt: skip
+def test_a_loaded_model_is_that_of_its_own_form(changed: dict) -> None:
+    part = {
+        "low": np.array([-INF, 1.0, 2.0]), "matrix": Sparse.from_dense(np.array([[1.0, 0.0, 2.0], [0.0, -3.0, 0.5]])),
+        "row_low": np.array([-INF, 1.0]), "row_high": np.array([5.0, INF]), "integer": np.zeros(3, dtype=bool),
+    }  # fmt: skip
+    model = arrays(3, **part | changed)
+    engine, expected = quiet_engine(), quiet_engine()
+    assert load_arrays(engine, model) == expected.passModel(as_highs_model(model)) == highspy.HighsStatus.kOk
+    ours, theirs = engine.getLp(), expected.getLp()
+    for name in ("num_row_", "num_col_", "offset_", "sense_", "col_cost_", "col_lower_", "col_upper_", "row_lower_", "row_upper_"):  # fmt: skip
+        assert np.array_equal(getattr(ours, name), getattr(theirs, name)), name
+    for name in ("start_", "index_", "value_"):
+        assert np.array_equal(getattr(ours.a_matrix_, name), getattr(theirs.a_matrix_, name))
+    # Without integers, HiGHS may know the kinds or none.
+    kinds = [list(lp.integrality_) or [highspy.HighsVarType.kContinuous] * 3 for lp in (ours, theirs)]
+    assert kinds[0] == kinds[1]
+    engine.run()
+    expected.run()
+    assert engine.getInfo().objective_function_value == expected.getInfo().objective_function_value
 
 
 terms = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2), st.integers(-3, 3).map(float)), min_size=1, max_size=6)

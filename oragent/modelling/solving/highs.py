@@ -120,7 +120,7 @@ def run_highs(arrays: Arrays, options: SolverOptions = NO_LIMITS, start: Vector 
     solver.setOptionValue("mip_rel_gap", options.gap)
     solver.setOptionValue("mip_abs_gap", 0.0)
     # For an integer from 0 to 2.5, HiGHS 1.15 may return 2.5 and report it as optimal.
-    if solver.passModel(as_highs_model(with_whole_limits(arrays))) == highspy.HighsStatus.kError:
+    if load_arrays(solver, with_whole_limits(arrays)) == highspy.HighsStatus.kError:
         return SolverResult(SolverStatus.STOPPED, SOLVER, limit=Limit.OTHER, engine=solver)
     # A basis of another size is refused.
     if options.basis is not None and solver.setBasis(options.basis) == highspy.HighsStatus.kOk:
@@ -218,7 +218,7 @@ def infeasibility_ray(arrays: Arrays, limit_s: float | None = None) -> Vector | 
     engine.setOptionValue("solver", "simplex")
     if limit_s is not None:
         engine.setOptionValue("time_limit", max(limit_s, 0.0))
-    engine.passModel(as_highs_model(arrays))
+    load_arrays(engine, arrays)
     run_engine(engine)
     if engine.getModelStatus() != _STATUS.kInfeasible:
         return None
@@ -234,6 +234,35 @@ def basis_of(engine: object) -> object:
     return basis if basis is not None and basis.valid else None
 
 
+def load_arrays(engine: Any, arrays: Arrays) -> Any:
+    """Load a model into a solver, and return HiGHS's status of it."""
+    if arrays.features.quadratic or arrays.features.semi_continuous or arrays.matrix.is_zero:
+        return engine.passModel(as_highs_model(arrays))
+    # HiGHS reads these arrays in place, but the vectors of its own form number by number.
+    rows, columns = arrays.matrix.shape
+    return engine.passModel(
+        columns,
+        rows,
+        len(arrays.matrix.values),
+        int(highspy.MatrixFormat.kRowwise),
+        int(_sense_of(arrays)),
+        arrays.constant,
+        arrays.cost,
+        arrays.low,
+        arrays.high,
+        arrays.row_low,
+        arrays.row_high,
+        arrays.matrix.starts,
+        arrays.matrix.columns,
+        arrays.matrix.values,
+        arrays.integer.astype(np.int32),
+    )
+
+
+def _sense_of(arrays: Arrays) -> Any:
+    return highspy.ObjSense.kMinimize if arrays.sense is Sense.MINIMIZE else highspy.ObjSense.kMaximize
+
+
 def as_highs(arrays: Arrays) -> Any:
     """Return a model in HiGHS's form."""
     # The computation of ranges needs at least one coefficient.
@@ -241,10 +270,7 @@ def as_highs(arrays: Arrays) -> Any:
         arrays = arrays.with_idle_row([0])
     lp = highspy.HighsLp()
     lp.num_row_, lp.num_col_ = arrays.matrix.shape
-    if arrays.sense is Sense.MINIMIZE:
-        lp.sense_ = highspy.ObjSense.kMinimize
-    else:
-        lp.sense_ = highspy.ObjSense.kMaximize
+    lp.sense_ = _sense_of(arrays)
     lp.offset_ = arrays.constant
     lp.col_cost_, lp.col_lower_, lp.col_upper_ = arrays.cost, arrays.low, arrays.high
     lp.row_lower_, lp.row_upper_ = arrays.row_low, arrays.row_high

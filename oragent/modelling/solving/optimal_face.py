@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from oragent.modelling.data.arrays import Arrays, Vector
 from oragent.modelling.data.tolerances import scales_of
 from oragent.modelling.solving.array_solving import NOISE
-from oragent.modelling.solving.highs import as_highs_model, quiet_engine, run_engine
+from oragent.modelling.solving.highs import load_arrays, quiet_engine, run_engine
 
 # Relative distance at which a value counts as at its limit. HiGHS's tolerance for feasibility is 1e-7.
 AT_LIMIT = 2e-7
@@ -302,7 +302,7 @@ def _interval(
 def _feasible_engine(arrays: Arrays) -> Any:
     """Return a solver with a feasible point of some arrays without costs, or None."""
     engine = quiet_engine()
-    engine.passModel(as_highs_model(arrays))
+    load_arrays(engine, arrays)
     run_engine(engine)
     return engine if engine.getModelStatus() == _STATUS.kOptimal else None
 
