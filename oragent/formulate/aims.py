@@ -27,8 +27,9 @@ class StagedObjective:
     terms: Mapping[str, float] = field(hash=False)
     constant: float = 0.0
     quadratic: tuple[QuadraticTerm[str], ...] = ()
-    # Amount that less important objectives may give up.
+    # Amount that less important objectives may give up, or share of the optimum if that is more.
     slack: float = 0.0
+    share: float = 0.0
 
     def at(self, point: Mapping[str, float]) -> float:
         """Return the value at a point; missing values are 0."""
@@ -43,6 +44,10 @@ class StagedObjective:
         """Return the row that keeps a linear objective from being worse than a value by more than the tolerance."""
         relation = Relation.AT_MOST if self.sense.sign > 0 else Relation.AT_LEAST
         return Row(name, self.terms, relation, value - self.constant + self.sense.sign * tolerance)
+
+    def room(self, best: float) -> float:
+        """Return the amount of an optimum that less important objectives may give up."""
+        return max(self.slack, self.share * abs(best))
 
     @property
     def is_empty(self) -> bool:
@@ -130,7 +135,9 @@ def staged_objectives(milp: IndexedModel) -> tuple[StagedObjective, ...]:
 
 def _scaled(goal: FurtherObjective[str], factor: float) -> StagedObjective:
     terms = {name: factor * value for name, value in goal.terms.items()}
-    return StagedObjective(goal.name, goal.sense, terms, factor * goal.constant, slack=goal.slack_amount)
+    return StagedObjective(
+        goal.name, goal.sense, terms, factor * goal.constant, slack=goal.slack_amount, share=goal.slack
+    )
 
 
 def _plus(stage: StagedObjective, addend: StagedObjective) -> StagedObjective:

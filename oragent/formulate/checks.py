@@ -124,7 +124,7 @@ def judge(ran: ExecutionResult, report: Report, options: Options) -> Checked:
     findings += _check_rules(report.rules, {finding.name for finding in findings})
     confirmed = comparison is not None and comparison.ruling is Ruling.AGREES
     compared = not options.solve_checks or _is_compared(comparison, options)
-    note = report.note or ("" if compared else NOT_COMPARED)
+    note = report.note or ("" if compared else (comparison.reason if comparison else "") or NOT_COMPARED)
     if not report.entries and comparison is None:
         return Checked(CheckStatus.UNCHECKED, tuple(findings), note=note or "the checker has nothing to say of it")
     state = CheckStatus.FAILED if findings else CheckStatus.PASSED

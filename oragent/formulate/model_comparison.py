@@ -84,6 +84,9 @@ class CheckRow:
     cases: tuple[tuple["CheckRow", ...], ...] = ()
     # For ``pieces``: points of the function of the only case.
     points: tuple[tuple[float, float], ...] = ()
+    # For aims: amount, and share of the optimum, that less important aims may take.
+    room: float = 0.0
+    room_share: float = 0.0
 
     @classmethod
     def from_entry(cls, item: Sequence[Any]) -> Self:
@@ -97,6 +100,9 @@ class CheckRow:
             groups = left_side if relation == NO_OVERLAP else [[part] for part in left_side]
             cases = tuple(tuple(cls.from_entry([name, part, "", ZERO, ""]) for part in group) for group in groups)
             return cls(name, {}, relation, 0.0, sentence, cases=cases, points=points)
+        if relation in SENSES:
+            aim = cls.from_entry([name, left_side, "=", ZERO, sentence])
+            return replace(aim, relation=relation, room=right_side["amount"], room_share=right_side["share"])
         terms = dict(left_side["terms"])
         for column, value in right_side["terms"].items():
             terms[column] = terms.get(column, 0.0) - value
@@ -427,7 +433,7 @@ def _compare_answers(
         return replace(_against_unbounded(milp, checks, answer), proven=True)
     if solution.status is SolveStatus.INFEASIBLE:
         return replace(_against_infeasible(milp, checks, answer, limit_s), proven=True)
-    return replace(_against_optimum(milp, solution, checks, answer, entries), proven=True)
+    return replace(_against_optimum(milp, solution, checks, answer, entries, limit_s), proven=True)
 
 
 def _choose_objective(
@@ -454,6 +460,8 @@ def _choose_objective(
                 SENSES[entry.relation],
                 -entry.rhs,
                 priority=len(stated) - position,
+                slack=entry.room_share,
+                slack_amount=entry.room,
             )
             for position, entry in enumerate(stated[:-1])
         )
@@ -467,13 +475,17 @@ def _choose_objective(
 def _compare_objectives(
     milp: IndexedModel, checks: IndexedModel, point: Mapping[str, float], best: Mapping[str, float]
 ) -> _ObjectiveGap:
-    """Compare two points by the first objective of the checks whose values differ, or by the last one."""
+    """Compare two points by the first objective of the checks whose values differ, or by the last one.
+
+    Values of an objective with room do not differ within it.
+    """
     slacks = itertools.chain((objective.slack for objective in staged_objectives(milp)), itertools.repeat(0.0))
     share = BETTER if checks.is_purely_linear else BETTER_NONLINEAR
     for objective, slack in zip(staged_objectives(checks), slacks, strict=False):
         value, best_value = objective.at(point), objective.at(best)
         gap = _ObjectiveGap(value, best_value, objective.sense, share * _scale_of(best_value), slack)
-        if abs(gap.gain) > gap.tolerance:
+        better = min(value, best_value, key=lambda figure: objective.sense.sign * figure)
+        if abs(gap.gain) > gap.tolerance + objective.room(better):
             break
     return gap
 
@@ -535,7 +547,12 @@ def _possible_gain(checks: IndexedModel, point: Mapping[str, float], limit_s: fl
 
 
 def _against_optimum(
-    milp: IndexedModel, solution: Solution, checks: IndexedModel, answer: Solution, entries: Sequence[CheckRow]
+    milp: IndexedModel,
+    solution: Solution,
+    checks: IndexedModel,
+    answer: Solution,
+    entries: Sequence[CheckRow],
+    limit_s: float,
 ) -> ModelComparison:
     assert solution.objective is not None
     if answer.status is SolveStatus.UNBOUNDED:
@@ -548,13 +565,19 @@ def _against_optimum(
         return ModelComparison(Ruling.ALLOWS, NO_POINT + _name_list(names), names)
     point = {name: value for name, value in solution.values.items() if name in answer.values}
     point, best = (add_derived(values, entries) for values in (point, answer.values))
+    if taken := _find_excess(checks, point, entries, limit_s):
+        return ModelComparison(Ruling.ALLOWS, taken)
     gap = _compare_objectives(milp, checks, point, best)
     if abs(gap.gain) <= gap.tolerance:
         if costs := _different_costs(milp, checks):
             return ModelComparison(Ruling.OBJECTIVE, costs[1], costs[0], answer.values, answer.objective)
         return ModelComparison(Ruling.AGREES, values=answer.values, objective=answer.objective)
     if abs(gap.gain) <= gap.tolerance + gap.slack:
-        return ModelComparison(Ruling.UNDECIDED)
+        reason = (
+            f"the program lets an aim be {number(gap.slack)} from its best for the sake of later ones, which the "
+            "checker does not allow, so that a better plan may exist"
+        )
+        return ModelComparison(Ruling.UNDECIDED, reason)
     if gap.gain > gap.tolerance:
         # The program may allow a better point that its solver did not find.
         if solution.status is SolveStatus.FEASIBLE and _may_reach(milp, solution, checks, answer, gap.tolerance):
@@ -565,6 +588,40 @@ def _against_optimum(
     of_switches = {row.name for row in checks.row_records if next(iter(row.terms), "").startswith(SWITCH)}
     names = tuple(breach.name for breach in breaches(checks, point) if breach.name not in of_switches)
     return ModelComparison(Ruling.ALLOWS, "the program's solution breaks checks" + _name_list(names), names, point)
+
+
+def _find_excess(checks: IndexedModel, point: Mapping[str, float], entries: Sequence[CheckRow], limit_s: float) -> str:
+    """Return a sentence on the first aim of which a point gives up more than the checker allows; empty without one."""
+    *objectives, _ = staged_objectives(checks)
+    rows, deadline = list(checks.row_records), time.monotonic() + limit_s
+    if not any(objective.slack or objective.share for objective in objectives):
+        return ""
+    for position, objective in enumerate(objectives):
+        stage = checks.with_records(
+            rows=tuple(rows),
+            objective=Objective(objective.terms, objective.constant),
+            sense=objective.sense,
+            features=replace(checks.named_features, goals=(), quadratic=()),
+        )
+        seconds = deadline - time.monotonic()
+        best = solve_model(stage, seconds).objective if seconds > 0 else None
+        if best is None:
+            return ""
+        room, tolerance = objective.room(best), BETTER_NONLINEAR * _scale_of(best)
+        lost = objective.sense.sign * (objective.at(point) - best)
+        if room and lost > room + tolerance:
+            terms = {column: value for column, value in objective.terms.items() if value}
+            name = next(
+                entry.name
+                for entry in entries
+                if entry.relation in SENSES and {key: value for key, value in entry.terms.items() if value} == terms
+            )
+            return (
+                f"the program gives up {number(lost)} of {quoted(name)}, whose best is {number(best)}, and the checker "
+                f"allows {number(room)}"
+            )
+        rows.append(objective.hold(f"aim {position + 1} of the checks", best, room + tolerance))
+    return ""
 
 
 def _may_reach(

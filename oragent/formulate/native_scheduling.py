@@ -191,7 +191,7 @@ def _read_order(parts: Sequence[Any]) -> Order | None:
 def _solve_stages(
     solver: Any, model: Any, checks: IndexedModel, columns: Mapping[str, Any], limit_s: float
 ) -> Solution | None:
-    """Optimise the objectives one after the other; each keeps its optimum."""
+    """Optimise the objectives one after the other; each keeps its optimum, up to its room."""
     objectives, is_proven, values = staged_objectives(checks), True, {}
     bound: float | None = None
     for objective in objectives:
@@ -215,7 +215,9 @@ def _solve_stages(
         bound = solver.best_objective_bound / scale + objective.constant if objective.terms else objective.constant
         reached = round(sum(round(value * scale) * values[name] for name, value in objective.terms.items()))
         if objective.terms:
-            model.add(total <= reached if objective.sense is Sense.MINIMIZE else total >= reached)
+            room = math.floor(scale * objective.room(reached / scale + objective.constant) + 1e-9)
+            worst = reached + round(objective.sense.sign) * room
+            model.add(total <= worst if objective.sense is Sense.MINIMIZE else total >= worst)
     solution = evaluate_point(checks, values, bound, duals=False)
     if solution is None:
         return None

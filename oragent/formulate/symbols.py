@@ -6,6 +6,7 @@ All results of this module are claims.
 import builtins
 import itertools
 import json
+import math
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
@@ -16,6 +17,8 @@ NOT_QUADRATIC = "a check with variables may add them and multiply two of them: i
 MAX_ENTRIES = 20_000
 # Python's own functions, which take symbols in the checker's process.
 MAX, MIN, ABS = max, min, abs
+# Relations of aims.
+AIMS = ("minimize", "maximize")
 # Beginning of the name of a column that stands for a maximum or a piecewise linear function.
 DERIVED = "value of checks"
 
@@ -203,10 +206,32 @@ def _plain_entry(item: Any, number: bool) -> list[Any]:
         return _plain_choice(str(name), left_side, str(sentence), number)
     if str(relation) == NO_OVERLAP:
         return _plain_tasks(str(name), left_side, str(sentence), number)
+    if str(relation) in AIMS:
+        left = _plain_number(left_side) if number else _plain_symbols(left_side)
+        return [str(name), left, str(relation), _plain_room(str(name), right, number), str(sentence)]
     sides = [
         _plain_number(side) if number else _plain_symbols(side) for side in (left_side, 0.0 if right is None else right)
     ]
     return [str(name), sides[0], str(relation), sides[1], str(sentence)]
+
+
+def _plain_room(name: str, room: Any, number: bool) -> Any:
+    """Return what later aims may take of an aim: an amount, and a share of its optimum; with numbers, 0."""
+    is_share = isinstance(room, str) and room.strip().endswith("%")
+    try:
+        if isinstance(room, str) and is_share:
+            size = float(room.strip()[:-1]) / 100
+        else:
+            size = float(_plain_number(0.0 if room is None else room))
+    except (TypeError, ValueError, AttributeError):
+        size = math.nan
+    if not 0 <= size < math.inf:
+        raise TypeError(
+            f'the right side of the aim {name[:80]} must be what later aims may take of it, such as None, 20 or "5 %"'
+        )
+    if number:
+        return 0.0
+    return {"amount": 0.0 if is_share else size, "share": size if is_share else 0.0}
 
 
 def _plain_choice(name: str, cases: Any, sentence: str, number: bool) -> list[Any]:

@@ -519,6 +519,43 @@ def test_rulings_on_two_aims_are_those_of_enumeration(
         assert {name for name in comparison.names if name.startswith("p")} <= {f"p{at}" for at in range(len(shared), 3)}
 
 
+@settings(max_examples=80, deadline=None)
+@given(st.lists(limits, max_size=2), aims, aims, st.integers(0, 3), st.integers(0, 3), st.booleans())
+def test_rulings_on_what_a_later_aim_may_take_are_those_of_enumeration(
+    rows: list[Limit],
+    first: tuple[int, int, Sense],
+    second: tuple[int, int, Sense],
+    by_program: int,
+    by_checker: int,
+    is_share: bool,
+) -> None:
+    """The first aim has the constant 1; a share is one of tenths."""
+    milp = chosen_model(rows, first, second)
+    (goal,) = milp.named_features.goals
+    milp = milp.with_records(features=ModelFeatures(goals=(replace(goal, slack_amount=float(by_program)),)))
+    room = {"room_share": by_checker / 10} if is_share else {"room": float(by_checker)}
+    aim = CheckRow("first", {"x": float(first[0]), "y": float(first[1])}, str(first[2]), -1.0, "", **room)
+    plans = [plan for plan in FROM_ZERO if allowed(rows, plan)]
+    if not plans or not any(first[:2]) or not any(second[:2]):
+        return
+    solution = solve(milp, duals=False)
+    comparison = counter(milp, solution, [aim, *box_checks(rows, second[:2], second[2])])
+    ranks = {
+        plan: [each[2].sign * (each[0] * plan[0] + each[1] * plan[1] + at) for each, at in ((first, 1), (second, 3))]
+        for plan in plans
+    }
+    lost, chosen = ranks[round(solution.values["x"]), round(solution.values["y"])]
+    best = min(rank[0] for rank in ranks.values())
+    least = by_checker / 10 * abs(best) if is_share else by_checker
+    reachable = min(rank[1] for rank in ranks.values() if rank[0] <= best + least + 1e-9)
+    if lost <= best + least + 1e-9:
+        expected = Ruling.AGREES if chosen == reachable else Ruling.FORBIDS
+    else:
+        expected = Ruling.ALLOWS if least else Ruling.UNDECIDED
+    assert comparison.ruling is expected
+    assert bool(comparison.reason) is (expected is not Ruling.AGREES)
+
+
 def test_of_two_aims_the_first_one_that_differs_counts() -> None:
     milp = chosen_model([], (1, 0, Sense.MAXIMIZE), (0, 1, Sense.MINIMIZE))
     compare = model_comparison._compare_objectives

@@ -7,6 +7,7 @@ import operator
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -104,7 +105,7 @@ def test_the_largest_overlap_of_present_tasks_is_measured(tasks: list[tuple[int,
 @pytest.mark.parametrize(
     ("item", "left_side", "right"),
     [
-        (("aim", 5, "maximize", None, ""), 5, 0), (("row", 5, "<=", 7, "s"), 5, 7), (["row", 5, ">=", 7, "s"], 5, 7),
+        (("aim", 5, "maximize", None, ""), 5, 0), (("aim", 5, "minimize", "5 %", ""), 5, 0), (("aim", 5, "minimize", 2, ""), 5, 0), (("row", 5, "<=", 7, "s"), 5, 7), (["row", 5, ">=", 7, "s"], 5, 7),
         # Tasks of two parts are present, and those of three with a presence above a half.
         (("m", [(0, 4), (3, 2)], "no overlap", None, ""), 1, 0), (("m", [(0, 4, 0.6), (3, 2, 1)], "no overlap", None, ""), 1, 0),
         (("m", [(0, 4, 0.5), (3, 2, 1)], "no overlap", None, ""), 0, 0),
@@ -121,6 +122,7 @@ def test_a_check_without_a_right_side_has_0_there(item: Any, left_side: float, r
     [
         ("row", 5, "<=", 7), ("row", 5, "<=", 7, "s", 1), 5, "abcde", ("m", [(1,)], "no overlap", None, ""), ("m", [(1, 2, 1, 1)], "no overlap", None, ""),
         ("m", 5, "no overlap", None, ""), ("m", [5], "no overlap", None, ""), ("c", [], "any", None, ""), ("c", 5, "any", None, ""), ("c", [[]], "any", None, ""),
+        *(("a", 5, "maximize", room, "") for room in (-1, "-5 %", "few", "x %", float("inf"), float("nan"), Quadratic({"x": 1.0}), [3])),
         ("c", [(1, "<=")], "any", None, ""), ("c", [(1, "<=", 2), (1, "<=", 2, 3)], "any", None, ""), ("c", [(1, "<=", 2), 5], "any", None, ""),
     ],
 )  # fmt: skip
@@ -128,6 +130,16 @@ def test_a_check_without_a_right_side_has_0_there(item: Any, left_side: float, r
 def test_a_check_of_another_form_is_refused(item: Any) -> None:
     with pytest.raises(TypeError):
         read_entry(item)
+
+
+@pytest.mark.parametrize(
+    ("right", "amount", "share"), [(None, 0, 0), (20, 20, 0), (0, 0, 0), ("5 %", 0, 0.05), (" 2.5% ", 0, 0.025), (np.int64(3), 3, 0)]
+)  # fmt: skip
+def test_the_right_side_of_an_aim_is_what_later_aims_may_take(right: Any, amount: float, share: float) -> None:
+    checker = lambda values, data: [("people", 2 * values["x"] + 1, "maximize", right, "as many as possible")]  # noqa: E731
+    _, (row,) = run_both(checker, {"x": 3.0})
+    assert (row.terms, row.rhs, row.relation, row.sentence) == ({"x": 2.0}, -1.0, "maximize", "as many as possible")
+    assert (row.room, row.room_share) == (amount, share)
 
 
 def run_both(checker: Callable, point: dict[str, float]) -> tuple[list[list], list[CheckRow]]:
