@@ -1,5 +1,6 @@
 """Encoding of texts that other programs wrote: UTF-8, UTF-16 or Windows-1252, which includes Latin-1."""
 
+import codecs
 import re
 from contextlib import suppress
 
@@ -32,6 +33,29 @@ def _guess_encodings(content: bytes) -> list[str]:
         for encoding, (high, low) in halves.items()
         if high.count(0) > MIN_ZEROS * len(high) and not low.count(0)
     ]
+
+
+def decode_mixed(content: bytes) -> str:
+    """Decode a text with parts in UTF-8 and parts in Windows-1252; empty for binary content.
+
+    Gurobi writes names of variables in Latin-1, and those of general constraints in UTF-8, into one file.
+    """
+    try:
+        text = content.decode("utf-8", errors=MIXED)
+    except UnicodeDecodeError:
+        return ""
+    return "" if CONTROLS.search(text) else text
+
+
+def _decode_rest(error: UnicodeError) -> tuple[str, int]:
+    """Decode bytes that are not UTF-8."""
+    if not isinstance(error, UnicodeDecodeError):
+        raise error
+    return error.object[error.start : error.end].decode("cp1252"), error.end
+
+
+MIXED = "oragent-windows-1252"
+codecs.register_error(MIXED, _decode_rest)
 
 
 def decode_leniently(content: bytes) -> str:

@@ -12,6 +12,7 @@ from oragent.modelling.data.model_values import Sense
 from oragent.modelling.data.solution import SolveStatus
 from oragent.modelling.files.model_files import read, read_point, write, write_solution
 from oragent.modelling.files.sol_files import read_sol, write_sol
+from oragent.modelling.files.text_forms import from_content
 from oragent.modelling.solving.model_solving import solve
 from oragent_benchmarks.families import FAMILIES
 from tests.modelling.models import pharmacy, steel
@@ -316,6 +317,41 @@ def test_names_with_accents_in_the_encodings_of_solvers(
     lines = solved.read_bytes().decode(encoding).splitlines()
     assert [line.split()[0] for line in lines] == ["=obj=", "größe", "ñu"]
     assert read_point(solved) == pytest.approx(dict(solution.values))
+
+
+# Gurobi writes names of indicators in UTF-8, also where those of variables are in Latin-1. "Á" has the byte 0x81 in UTF-8, which
+# Windows-1252 does not have.
+MIXED = "Minimize\n o: {0} + 2 {1}\nSubject To\n {2}: {1} = 1 -> {0} >= 4\n c: {0} + 3 {1} >= 3\nBounds\n {0} <= 9\nBinaries\n {1}\nEnd\n"
+
+
+@pytest.mark.parametrize(
+    ("names", "encodings"),
+    [
+        (("größe", "ñu", "Álava_Süd"), ("latin-1", "latin-1", "utf-8")),
+        (("größe", "ñu", "Süd"), ("utf-8", "utf-8", "latin-1")),
+        (("ő", "ñu", "Süd"), ("utf-8", "utf-8", "latin-1")),
+    ],
+)
+def test_names_in_two_encodings_in_one_file(names: tuple[str, ...], encodings: tuple[str, ...], tmp_path: Path) -> None:
+    """Three of the first cost 3, and one of the second costs 2 and four of the first."""
+    path, solved = tmp_path / "model.lp", tmp_path / "model.sol"
+    content = MIXED.format("{a}", "{b}", "{c}").encode()
+    for place, name, encoding in zip(("{a}", "{b}", "{c}"), names, encodings, strict=True):
+        content = content.replace(place.encode(), name.encode(encoding))
+    path.write_bytes(content)
+    milp = read(path)
+    assert milp.flat_variable_names == list(names[:2])
+    assert [part.name for part in milp.named_features.indicators] == [names[2]]
+    solution = solve(milp)
+    assert solution.objective == 3
+    write_solution(milp, solution, solved, path)
+    assert read_point(solved) == {names[0]: 3, names[1]: 0}
+
+
+@pytest.mark.parametrize("content", [b"Minimize\n \x81\xe9\nEnd\n", b"Minimize\n o: x\x02\xe9\nEnd\n"])
+def test_a_model_in_no_encoding_is_refused(content: bytes) -> None:
+    with pytest.raises(ModellingError, match="not a text"):
+        from_content(content, "lp")
 
 
 def test_a_solution_with_a_name_that_looks_like_a_comment_is_read_again(tmp_path: Path) -> None:

@@ -195,7 +195,11 @@ def write_solution(model: IndexedModel, solution: Solution, path: Path, source: 
     if form == ".sol":
         stand_ins, encoding = _names_for_sol(model, source)
         values = {name: solution.values[name] for name in model.flat_variable_names}
-        content = write_sol(values, solution.objective, stand_ins=stand_ins).encode(encoding)
+        text = write_sol(values, solution.objective, stand_ins=stand_ins)
+        try:
+            content = text.encode(encoding)
+        except UnicodeEncodeError:
+            content = text.encode()
     elif form == ".csv":
         content = _csv_text(model, solution).encode()
     else:
@@ -223,5 +227,5 @@ def _names_for_sol(model: IndexedModel, source: Path | None) -> tuple[Mapping[st
         if OWN_NAMES not in content:
             # Readers take other lines with these beginnings as comments.
             skipped = {name: stand_in for name, stand_in in stand_ins.items() if name.startswith(("#", "=obj="))}
-            return skipped, find_encoding(content).removesuffix("-sig")
+            return skipped, (find_encoding(content) or "cp1252").removesuffix("-sig")
     return stand_ins, "utf-8"

@@ -11,7 +11,7 @@ from dataclasses import fields, replace
 from importlib import import_module
 
 from oragent._base.errors import ModellingError
-from oragent._base.text_decoding import find_encoding
+from oragent._base.text_decoding import decode_mixed, find_encoding
 from oragent.modelling.data.features import ModelFeatures
 from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.files.safe_names import SafeNaming
@@ -65,9 +65,10 @@ def _split_features(model: IndexedModel, form: str) -> IndexedModel:
 def from_content(content: bytes, form: str) -> IndexedModel:
     """Read a model as `from_text` does, from the bytes of a file."""
     encoding = find_encoding(content)
-    if not encoding:
+    text = decode_mixed(content) if encoding in ("", "cp1252") else content.decode(encoding)
+    if not text:
         raise ModellingError("not a text in UTF-8, UTF-16 or Windows-1252: expected a model")
-    return from_text(content.decode(encoding), form)
+    return from_text(text, form)
 
 
 def from_text(text: str, form: str) -> IndexedModel:
