@@ -345,7 +345,10 @@ class Versions:
         marker = self.folder / PENDING_WRITE
         if not marker.is_file() or marker.is_symlink():
             return
-        commit = self.repository.try_resolve(read_bytes(marker, MAX_ID_BYTES).decode("ascii", "replace").strip())
+        commit = ""
+        # A damaged marker names no version.
+        with suppress(OSError, UnicodeDecodeError):
+            commit = self.repository.try_resolve(files.read_bounded(marker, MAX_ID_BYTES).strip())
         if commit and commit != self.tip and self.repository.try_resolve(f"{commit}^") == self.tip:
             self.repository.git("update-ref", self._reference, commit)
         if commit and commit == self.tip:

@@ -620,7 +620,7 @@ def test_files_of_a_version_are_written_unless_they_changed_since(skip, tmp_path
         # Versions c0, c1 and c2, each after the one before.
         ("c2\n", "c1", True, True), ("c2", "c2", False, True), ("c1", "c2", False, False), ("c2", "c0", False, False),
         ("c0", "", True, True), ("none", "c2", False, False), ("", "c2", False, False), ("", "", False, False),
-        ("\u00fc", "c2", False, False), (None, "c1", False, False), ("link", "c1", False, False),
+        ("\u00fc", "c2", False, False), ("c2" + 100 * " ", "c2", False, False), (None, "c1", False, False), ("link", "c1", False, False),
     ],
 )  # fmt: skip
 def test_an_unfinished_write_ends_if_it_follows_the_last_version(marker, tip, is_moved, is_written, tmp_path):
