@@ -11,7 +11,7 @@ import re
 from array import array
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from itertools import pairwise
@@ -34,6 +34,7 @@ from oragent.modelling.data.features import (
 from oragent.modelling.data.indexed import RELATIONS, IndexedModel
 from oragent.modelling.data.model_values import Sense, check_bound, free_name
 from oragent.modelling.files.parsed_model import FileObjective, Parts, add_general, build_model
+from oragent.modelling.files.text_words import MAX_WORD_BYTES, Positions, TextWords, WordTable, words_of
 
 # Sections that begin once, and all others. Rows of LAZYCONS and USERCUTS hold like those of ROWS.
 SINGLE = ("ROWS", "COLUMNS", "RHS", "RANGES", "BOUNDS")
@@ -45,6 +46,7 @@ SECTIONS = (*SINGLE, *SECTION_WORDS.split())
 # General constraints of Gurobi that are read, and all of its others.
 GENERAL = ("MIN", "MAX", "ABS", "AND", "OR", "PWL")
 NOT_READ = ("NORM", "POLY", "EXP", "EXPA", "LOG", "LOGA", "LOGISTIC", "POW", "SIN", "COS", "TAN", "NL")
+KINDS_OF_ROWS = {"N", "L", "G", "E"}
 # Figures after the name of an N row.
 RANKS = ("priority", "weight", "abstol", "reltol")
 GOAL_NOTE = re.compile(r"^\* oragent goal (\S+) (\{.*\})$", re.MULTILINE)
@@ -65,7 +67,7 @@ PLAIN_NUMBERS = re.compile(r"[0-9.eE+-]*")
 # Least number of characters that are split into lines at once.
 BLOCK_CHARACTERS = 1 << 18
 # Least number of lines that are read together faster than one by one.
-FEW_LINES = 20
+FEW_LINES = 64
 # Row without limits that earlier versions of oragent added.
 IDLE = "idle_row"
 
@@ -79,42 +81,46 @@ def read_mps(text: str) -> IndexedModel:
     reader = _MpsReader()
     # Number of lines of earlier blocks.
     done = 0
-    for lines in _blocks(text):
+    for block in _blocks(text):
+        # Words of the block, by which many lines are read together, and its lines, once one of them is read alone.
+        words = words_of(block)
+        lines = block.splitlines() if words is None else []
+        count = len(lines) if words is None else len(words)
+        # Lines that begin a section or are markers, and the end.
+        stops = [] if words is None else [*words.stops("MARKER"), count]
         # Number of lines that were read, and of those before which lines are read one by one.
         at, singly_before = 0, 0
-        # Lines that are no entries of a section, and the end.
-        stops = [place for place, line in enumerate(lines) if not line[:1].isspace() or "MARKER" in line]
-        stops.append(len(lines))
-        while at < len(lines) and reader.section != "ENDATA":
+        while at < count and reader.section != "ENDATA":
             read_together = reader.together.get(reader.section)
-            if read_together is not None and at >= singly_before:
+            if words is not None and read_together is not None and at >= singly_before:
                 end = stops[bisect_left(stops, at)]
-                if end - at >= FEW_LINES and read_together(lines[at:end]):
+                if end - at >= FEW_LINES and read_together(words, words.entry_lines(at, end)):
                     at = end
                     continue
                 singly_before = end + 1
+            lines = lines or block.splitlines()
             line = lines[at]
             at += 1
-            if line.startswith("*") or not (words := line.split()):
+            if line.startswith("*") or not (parts := line.split()):
                 continue
             try:
                 if line[0].isspace():
-                    reader.read_line(line, words)
+                    reader.read_line(line, parts)
                 else:
-                    reader.begin_section(words)
+                    reader.begin_section(parts)
             except ModellingError as problem:
                 where = f"line {done + at}: {problem}: {quoted(line.strip())}"
                 raise ModellingError(f"{where}; not a model in MPS form") from None
-        done += len(lines)
+        done += count
     return reader.build(text)
 
 
-def _blocks(text: str) -> Iterator[list[str]]:
-    """Yield the lines of a text in blocks, so that the lines of large files are not in memory at once."""
+def _blocks(text: str) -> Iterator[str]:
+    """Yield parts of a text with whole lines, so that the words of large files are not in memory at once."""
     start = 0
     while start < len(text):
         end = text.find("\n", start + BLOCK_CHARACTERS) + 1 or len(text)
-        yield text[start:end].splitlines()
+        yield text[start:end]
         start = end
 
 
@@ -133,29 +139,13 @@ def _numbers(words: list[str]) -> list[float]:
     return [values[word] for word in words]
 
 
-def _count_words(text: str, lines: Sequence[str]) -> NDArray[np.int64]:
-    """Return the number of words of each line of a text."""
-    if not text.isascii():
-        return np.array([len(line.split()) for line in lines], dtype=np.int64)
-    characters = np.frombuffer(text.encode("ascii"), dtype=np.uint8)
-    is_end, is_tab, is_space = (characters == ord(sign) for sign in "\n\t ")
-    is_blank = is_end | is_tab | is_space
-    if (~is_blank & (characters < ord(" "))).any():
-        # Some control characters separate words.
-        return np.array([len(line.split()) for line in lines], dtype=np.int64)
-    word_ends = np.flatnonzero(np.append(is_blank[1:], True) & ~is_blank)
-    line_ends = np.append(np.flatnonzero(is_end), len(characters))
-    return np.diff(np.searchsorted(word_ends, line_ends), prepend=0)
-
-
 class _Entries(NamedTuple):
-    """Entries of several lines: first words by line, and lines, rows, positions of rows, and figures by entry."""
+    """Entries of several lines: first words by line, and lines, positions of rows, and figures by entry."""
 
-    titles: list[str]
-    lines: NDArray[np.int64]
-    rows: list[str]
-    places: list[int]
-    figures: list[float]
+    titles: Positions
+    lines: Positions
+    places: Positions
+    figures: Vector
 
 
 class _MpsReader:
@@ -165,11 +155,18 @@ class _MpsReader:
         self.section, self.sections = "", set[str]()
         self.read: Callable[[list[str]], None] = self._refuse
         # Methods that read many lines of a section together, which is faster, or return False and change nothing.
-        self.together = {"COLUMNS": self._read_columns, "RHS": self._read_sides, "BOUNDS": self._read_bounds}
+        self.together = {
+            "ROWS": self._read_rows,
+            "COLUMNS": self._read_columns,
+            "RHS": self._read_sides,
+            "BOUNDS": self._read_bounds,
+        }
         self.is_maximized: bool | None = None
         # Position and relation of each row, and names and figures of N rows.
         self.rows: dict[str, int] = {}
         self.relations: list[str] = []
+        # Number of rows, and the table of their names, once entries are read together.
+        self._row_table: tuple[int, WordTable | None] = (-1, None)
         self.ranks: dict[str, dict[str, float]] = {}
         self.sides: dict[str, float] = {}
         self.ranges: dict[str, float] = {}
@@ -254,7 +251,7 @@ class _MpsReader:
         ranks = {}
         if len(words) == 2 + len(RANKS) and words[0].upper() == "N":
             ranks = {words[1]: dict(zip(RANKS, map(_number, words[2:]), strict=True))}
-        elif len(words) != 2 or words[0].upper() not in ("N", "L", "G", "E"):
+        elif len(words) != 2 or words[0].upper() not in KINDS_OF_ROWS:
             raise ModellingError("expected N, L, G or E and the name of a row")
         if words[1] in self.rows:
             raise ModellingError("a second row of this name")
@@ -281,50 +278,67 @@ class _MpsReader:
             columns.append(column)
             values.append(value)
 
-    def _read_columns(self, lines: Sequence[str]) -> bool:
-        entries = self._read_entries(lines)
-        if entries is None:
+    def _read_rows(self, words: TextWords, lines: Positions) -> bool:
+        if (words.counts[lines] != 2).any():
             return False
-        if self.is_integer:
-            self.integer.update(entries.titles)
-        # The columns of a block are few, so their positions are found faster than in the columns of the file.
-        of_title = {title: self.columns.setdefault(title, len(self.columns)) for title in dict.fromkeys(entries.titles)}
-        columns = np.array(list(map(of_title.__getitem__, entries.titles)), dtype=np.int32)
-        self.entries[0].extend(entries.places)
-        self.entries[1].frombytes(columns[entries.lines].tobytes())
-        self.entries[2].extend(entries.figures)
+        first = words.first[lines]
+        relations, names = list(map(str.upper, words.letters(first))), words.texts(first + 1)
+        new = dict(zip(names, range(len(self.relations), len(self.relations) + len(names)), strict=True))
+        if not KINDS_OF_ROWS.issuperset(relations) or len(new) < len(names) or not new.keys().isdisjoint(self.rows):
+            return False
+        self.rows |= new
+        self.relations += relations
         return True
 
-    def _read_entries(self, lines: Sequence[str]) -> "_Entries | None":
+    def _read_columns(self, words: TextWords, lines: Positions) -> bool:
+        entries = self._read_entries(words, lines)
+        if entries is None or words.lengths(entries.titles).max(initial=0) > MAX_WORD_BYTES:
+            return False
+        # The entries of a column mostly follow each other.
+        begins = words.runs(entries.titles)
+        names = words.texts(entries.titles[begins])
+        if self.is_integer:
+            self.integer.update(names)
+        places = [self.columns.setdefault(name, len(self.columns)) for name in names]
+        columns = np.repeat(np.array(places, dtype=np.int32), np.diff(begins, append=len(lines)))
+        self.entries[0].frombytes(entries.places.astype(np.int32).tobytes())
+        self.entries[1].frombytes(columns[entries.lines].tobytes())
+        self.entries[2].frombytes(entries.figures.tobytes())
+        return True
+
+    def _read_entries(self, words: TextWords, lines: Positions) -> "_Entries | None":
         """Return the entries of lines of three or five words; None if lines must be read one by one."""
-        text = "\n".join(lines)
-        counts = _count_words(text, lines)
-        if not np.isin(counts, (3, 5)).all():
+        counts = words.counts[lines]
+        if not ((counts == 3) | (counts == 5)).all():
             return None
-        words = np.array(text.split(), dtype=object)
-        starts = np.cumsum(counts) - counts
+        titles = words.first[lines]
         # A line of five words has two rows.
         second = np.flatnonzero(counts == 5)
-        pairs = np.concatenate((starts, starts[second] + 2))
-        rows = words[pairs + 1].tolist()
-        places = [place for place in map(self.rows.get, rows) if place is not None]
-        if len(places) < len(rows):
+        pairs = np.concatenate((titles, titles[second] + 2))
+        if self._row_table[0] != len(self.rows):
+            self._row_table = len(self.rows), WordTable.of(list(self.rows))
+        table = self._row_table[1]
+        places = None if table is None else table.find(words, pairs + 1)
+        if places is None:
             return None
-        try:
-            figures = _numbers(words[pairs + 2].tolist())
-        except ModellingError:
-            return None
-        of_line = np.concatenate((np.arange(len(lines)), second))
-        return _Entries(words[starts].tolist(), of_line, rows, places, figures)
+        figures, is_read = words.figures(pairs + 2)
+        if not is_read.all():
+            unread = np.flatnonzero(~is_read)
+            try:
+                figures[unread] = _numbers(words.texts(pairs[unread] + 2))
+            except ModellingError:
+                return None
+        return _Entries(titles, np.concatenate((np.arange(len(lines)), second)), places, figures)
 
-    def _read_sides(self, lines: Sequence[str]) -> bool:
-        entries = self._read_entries(lines)
+    def _read_sides(self, words: TextWords, lines: Positions) -> bool:
+        entries = self._read_entries(words, lines)
         if entries is None:
             return False
+        names = list(map(list(self.rows).__getitem__, entries.places.tolist()))
         # A second figure of a row must equal the first one.
-        if len(set(entries.rows)) < len(entries.rows) or not self.sides.keys().isdisjoint(entries.rows):
+        if len(set(names)) < len(names) or not self.sides.keys().isdisjoint(names):
             return False
-        self.sides.update(zip(entries.rows, entries.figures, strict=True))
+        self.sides.update(zip(names, entries.figures.tolist(), strict=True))
         return True
 
     def _side(self, figures: dict[str, float], words: list[str]) -> None:
@@ -342,22 +356,24 @@ class _MpsReader:
                 raise ModellingError(f"{quoted(name)} is not a row of this model")
         return list(zip(words[::2], map(_number, words[1::2]), strict=True))
 
-    def _read_bounds(self, lines: Sequence[str]) -> bool:
-        words = [line.split() for line in lines]
-        if {len(line) for line in words} != {4} or not WITH_VALUE.issuperset(line[0] for line in words):
+    def _read_bounds(self, words: TextWords, lines: Positions) -> bool:
+        if (words.counts[lines] != 4).any():
+            return False
+        kinds, names, texts = (words.texts(words.first[lines] + place) for place in (0, 2, 3))
+        if not WITH_VALUE.issuperset(kinds):
             return False
         try:
-            numbers = _numbers([line[3] for line in words])
+            numbers = _numbers(texts)
             checked = {number: check_bound(number, "a bound") for number in set(numbers)}
-            places = [self.columns[line[2]] for line in words]
+            places = list(map(self.columns.__getitem__, names))
         except (ModellingError, KeyError):
             return False
-        bounds = [(line[0], place, checked[number]) for line, place, number in zip(words, places, numbers, strict=True)]
-        for kinds, (columns, figures) in ((LOW_KINDS, self.low), (HIGH_KINDS, self.high)):
-            columns.extend([place for kind, place, _ in bounds if kind in kinds])
-            figures.extend([value for kind, _, value in bounds if kind in kinds])
-        self.integer.update([line[2] for line in words if line[0] in INTEGER_KINDS])
-        self.semi.update([(line[2], None) for line in words if line[0] in SEMI_KINDS])
+        bounds = [(kind, place, checked[number]) for kind, place, number in zip(kinds, places, numbers, strict=True)]
+        for chosen, (columns, figures) in ((LOW_KINDS, self.low), (HIGH_KINDS, self.high)):
+            columns.extend([place for kind, place, _ in bounds if kind in chosen])
+            figures.extend([value for kind, _, value in bounds if kind in chosen])
+        self.integer.update([name for kind, name in zip(kinds, names, strict=True) if kind in INTEGER_KINDS])
+        self.semi.update([(name, None) for kind, name in zip(kinds, names, strict=True) if kind in SEMI_KINDS])
         return True
 
     def _bound(self, words: list[str]) -> None:
