@@ -11,7 +11,7 @@ tests the program with unusual arguments, decides a duel on new instances agains
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import date
 from functools import cached_property
 from pathlib import Path
@@ -50,6 +50,7 @@ class Scorer:
 
     problem: Problem
     run: EvaluationRunner
+    settings: LimitSettings = field(default_factory=LimitSettings)
 
     @cached_property
     def offers(self) -> frozenset[str]:
@@ -71,9 +72,9 @@ class Scorer:
         return {**parts[0], BY_INSTANCE: values, "heuristic_seconds": seconds, "score": score}
 
     def _score(self, source: str, mode: str, size: int | None, arguments: tuple[str, ...]) -> Figures:
-        settings, patience = LimitSettings(), mode_patience(mode)
-        options = evaluator_arguments(self.problem, settings, self.offers, patience=patience, mode=mode, root=ROOT)
-        limits = self.problem.make_limits(settings, patience, mode)
+        patience = mode_patience(mode)
+        options = evaluator_arguments(self.problem, self.settings, self.offers, patience=patience, mode=mode, root=ROOT)
+        limits = self.problem.make_limits(self.settings, patience, mode)
         outcome = self.run(self.problem.make_job(source, ROOT, limits, mode, size, (*options, *arguments)))
         if outcome.score is None:
             raise ProblemError(f"{self.problem.name} in mode {mode}: {outcome.status}: {outcome.message}")

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oragent.domains import bpp
+from oragent.domains.instance_files import read_packings
 from oragent.domains.streams import cell
 from oragent.harness.drawing import draw_packing
 from oragent.solvers.aco import effective_choices
@@ -40,9 +41,9 @@ ONE_WAY_EDGES = (0.01, 0.1, 0.3, 0.6)
 def evaluate(arguments: Arguments, heuristics: Guest) -> Result:
     """Run the ants on every instance of the sizes that were asked for."""
     begun = perf_counter()
-    bins: dict[int, list[float]] = {size: [] for size in arguments.sizes}
-    traits: dict[int, list[tuple[float, float, float]]] = {size: [] for size in arguments.sizes}
-    instances = {size: bpp.uniform_stream(arguments.mode, size, arguments.fresh_seed) for size in arguments.sizes}
+    instances = list_instances(arguments)
+    bins: dict[int, list[float]] = {size: [] for size in instances}
+    traits: dict[int, list[tuple[float, float, float]]] = {size: [] for size in instances}
     for size, index, instance in each(heuristics, instances, bins):
         promise = matrix(heuristics(instance.items, instance.capacity), (size, size))
         rng = np.random.default_rng([*f"{PROBLEM} {arguments.mode}".encode(), size, index])
@@ -62,6 +63,13 @@ def evaluate(arguments: Arguments, heuristics: Guest) -> Result:
     return Result(metrics, cell((greed, GREED_EDGES), (fill, FILL_EDGES), (one_way, ONE_WAY_EDGES)), score)
 
 
+def list_instances(arguments: Arguments) -> dict[int, list[bpp.BppInstance]]:
+    """Read the files of a named set, or draw the instances of the mode."""
+    if arguments.data is not None:
+        return read_packings(arguments.data, bpp.UNIFORM_CAPACITY)
+    return {size: bpp.uniform_stream(arguments.mode, size, arguments.fresh_seed) for size in arguments.sizes}
+
+
 def behaviour(instance: bpp.BppInstance, promise: np.ndarray) -> tuple[float, float, float]:
     """Share of the items that an ant really chooses among, how full the promised pairs are, how one-way it is."""
     share = effective_choices(promise) / (len(instance) - 1)
@@ -78,4 +86,4 @@ def draw(instance: bpp.BppInstance, packing: NDArray[np.int64]) -> str:
 
 
 if __name__ == "__main__":
-    run(evaluate, function="heuristics", sizes=SIZES, race=True, hooks=("iteration",), draw=draw)
+    run(evaluate, function="heuristics", sizes=SIZES, race=True, data=True, hooks=("iteration",), draw=draw)

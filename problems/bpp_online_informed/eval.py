@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from packing import InformedPacking, list_bins
 
 from oragent.domains import bpp
+from oragent.domains.instance_files import read_packings
 from oragent.domains.streams import cell
 from oragent.harness.drawing import draw_packing
 
@@ -38,9 +39,9 @@ WAIT_EDGES = (20.0, 50.0, 80.0, 120.0, 165.0, 200.0)
 def evaluate(arguments: Arguments, priority: Guest) -> Result:
     """Pack, check and measure every instance of the requested sizes."""
     begun = perf_counter()
-    bins: dict[int, list[float]] = {size: [] for size in arguments.sizes}
+    instances = list_instances(arguments)
+    bins: dict[int, list[float]] = {size: [] for size in instances}
     traits: list[tuple[float, float, float]] = []
-    instances = {size: bpp.weibull_stream(arguments.mode, size, arguments.fresh_seed) for size in arguments.sizes}
     for size, indices, block in blocks(priority, instances, bins):
         starts = [(len(instance), instance.capacity) for instance in block]
         decisions = priority.reveal(starts, [instance.items for instance in block])
@@ -59,10 +60,17 @@ def evaluate(arguments: Arguments, priority: Guest) -> Result:
     return Result(metrics, cell((full, FULL_EDGES), (hollow, HOLLOW_EDGES), (wait, WAIT_EDGES)), score)
 
 
+def list_instances(arguments: Arguments) -> dict[int, list[bpp.BppInstance]]:
+    """Read the files of a named set, or draw the instances of the mode."""
+    if arguments.data is not None:
+        return read_packings(arguments.data, bpp.WEIBULL_CAPACITY)
+    return {size: bpp.weibull_stream(arguments.mode, size, arguments.fresh_seed) for size in arguments.sizes}
+
+
 def draw(instance: bpp.BppInstance, packing: NDArray[np.int64]) -> str:
     """Draw a packing as SVG."""
     return draw_packing(instance.items, packing, instance.capacity)
 
 
 if __name__ == "__main__":
-    run(evaluate, function="priority", sizes=SIZES, state=InformedPacking, race=True, draw=draw)
+    run(evaluate, function="priority", sizes=SIZES, state=InformedPacking, race=True, data=True, draw=draw)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oragent.domains import cvrp
+from oragent.domains.instance_files import read_routes
 from oragent.domains.streams import cell, geometric_mean
 from oragent.harness.drawing import draw_routes
 from oragent.solvers.aco import effective_choices, usable_promise
@@ -43,10 +44,10 @@ SPREAD_EDGES = (0.2, 0.25, 0.3, 0.36, 0.5, 0.8)
 def evaluate(arguments: Arguments, heuristics: Guest) -> Result:
     """Run the ants on every instance of the sizes that were asked for."""
     begun = perf_counter()
-    lengths: dict[int, list[float]] = {size: [] for size in arguments.sizes}
-    choices: dict[int, list[float]] = {size: [] for size in arguments.sizes}
+    instances = list_instances(arguments)
+    lengths: dict[int, list[float]] = {size: [] for size in instances}
+    choices: dict[int, list[float]] = {size: [] for size in instances}
     traits: list[tuple[float, float]] = []
-    instances = {size: cvrp.stream(arguments.mode, size, arguments.fresh_seed) for size in arguments.sizes}
     for size, index, instance in each(heuristics, instances, lengths):
         # 1/d is finite on the diagonal.
         distances = instance.distances + np.eye(size + 1)
@@ -79,10 +80,17 @@ def evaluate(arguments: Arguments, heuristics: Guest) -> Result:
     return Result(metrics, cell((greed, GREED_EDGES), (routes, ROUTES_EDGES), (spread, SPREAD_EDGES)), score)
 
 
+def list_instances(arguments: Arguments) -> dict[int, list[cvrp.CvrpInstance]]:
+    """Read the files of a named set, or draw the instances of the mode."""
+    if arguments.data is not None:
+        return read_routes(arguments.data)
+    return {size: cvrp.stream(arguments.mode, size, arguments.fresh_seed) for size in arguments.sizes}
+
+
 def draw(instance: cvrp.CvrpInstance, path: NDArray[np.int64]) -> str:
     """Draw the routes of a path as SVG, each from the depot."""
     return draw_routes(instance.coordinates, [[0, *route] for route in cvrp.split(path)])
 
 
 if __name__ == "__main__":
-    run(evaluate, function="heuristics", sizes=SIZES, race=True, hooks=("iteration",), draw=draw)
+    run(evaluate, function="heuristics", sizes=SIZES, race=True, data=True, hooks=("iteration",), draw=draw)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oragent.domains import tsp
+from oragent.domains.instance_files import read_tours
 from oragent.domains.streams import cell
 from oragent.harness.drawing import draw_routes
 from oragent.solvers.aco import effective_choices, usable_promise
@@ -44,13 +45,10 @@ ONE_WAY_EDGES = (0.01, 0.1, 0.25, 0.4)
 def evaluate(arguments: Arguments, heuristics: Guest) -> Result:
     """Run the ants on every instance of the sizes that were asked for."""
     begun = perf_counter()
-    lengths: dict[int, list[float]] = {size: [] for size in arguments.sizes}
-    choices: dict[int, list[float]] = {size: [] for size in arguments.sizes}
+    instances = list_instances(arguments)
+    lengths: dict[int, list[float]] = {size: [] for size in instances}
+    choices: dict[int, list[float]] = {size: [] for size in instances}
     one_way: list[float] = []
-    instances = {
-        size: tsp.stream(STREAMS[arguments.protocol], arguments.mode, size, arguments.fresh_seed)
-        for size in arguments.sizes
-    }
     for size, index, instance in each(heuristics, instances, lengths):
         # 1/d is finite on the diagonal.
         distances = instance.distances + np.eye(size)
@@ -70,6 +68,16 @@ def evaluate(arguments: Arguments, heuristics: Guest) -> Result:
     return Result(metrics, behaviour(choices, one_way), score)
 
 
+def list_instances(arguments: Arguments) -> dict[int, list[tsp.TspInstance]]:
+    """Read the files of a named set, or draw the instances of the mode."""
+    if arguments.data is not None:
+        return read_tours(arguments.data)
+    return {
+        size: tsp.stream(STREAMS[arguments.protocol], arguments.mode, size, arguments.fresh_seed)
+        for size in arguments.sizes
+    }
+
+
 def behaviour(choices: dict[int, list[float]], one_way: list[float]) -> tuple[int, ...]:
     """How greedy the promise is, how that changes with the size (bin 0 where just one runs), how one-way it is."""
     sizes, means = list(choices), [np.mean(np.log(values)) for values in choices.values()]
@@ -85,4 +93,13 @@ def draw(instance: tsp.TspInstance, tour: NDArray[np.int64]) -> str:
 
 
 if __name__ == "__main__":
-    run(evaluate, function="heuristics", sizes=SIZES, race=True, choices=PROTOCOL, hooks=("iteration",), draw=draw)
+    run(
+        evaluate,
+        function="heuristics",
+        sizes=SIZES,
+        race=True,
+        data=True,
+        choices=PROTOCOL,
+        hooks=("iteration",),
+        draw=draw,
+    )

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oragent.domains import tsp
+from oragent.domains.instance_files import read_tours
 from oragent.domains.streams import cell
 from oragent.harness.drawing import draw_routes
 from oragent.solvers.constructive import TourConstruction
@@ -39,12 +40,9 @@ TURN_EDGES = (1.1, 1.14, 1.17, 1.2, 1.25, 1.5)
 def evaluate(arguments: Arguments, select_next_node: Guest) -> Result:
     """Build, check and measure a tour for every instance of the requested sizes."""
     begun = perf_counter()
-    lengths: dict[int, list[float]] = {size: [] for size in arguments.sizes}
+    instances = list_instances(arguments)
+    lengths: dict[int, list[float]] = {size: [] for size in instances}
     traits: list[tuple[float, float, float]] = []
-    instances = {
-        size: tsp.stream(tsp.CONSTRUCTIVE_STREAM, arguments.mode, size, arguments.fresh_seed)
-        for size in arguments.sizes
-    }
     for size, indices, block in blocks(select_next_node, instances, lengths):
         starts = [(instance.distances,) for instance in block]
         tours = select_next_node.reveal(starts, [[None] * (size - 1)] * len(block))
@@ -64,10 +62,20 @@ def evaluate(arguments: Arguments, select_next_node: Guest) -> Result:
     return Result(metrics, cell((near, NEAR_EDGES), (late, LATE_EDGES), (turn, TURN_EDGES)), score)
 
 
+def list_instances(arguments: Arguments) -> dict[int, list[tsp.TspInstance]]:
+    """Read the files of a named set, or draw the instances of the mode."""
+    if arguments.data is not None:
+        return read_tours(arguments.data)
+    return {
+        size: tsp.stream(tsp.CONSTRUCTIVE_STREAM, arguments.mode, size, arguments.fresh_seed)
+        for size in arguments.sizes
+    }
+
+
 def draw(instance: tsp.TspInstance, tour: NDArray[np.int64]) -> str:
     """Draw a tour as SVG."""
     return draw_routes(instance.coordinates, [tour])
 
 
 if __name__ == "__main__":
-    run(evaluate, function="select_next_node", sizes=SIZES, state=TourConstruction, race=True, draw=draw)
+    run(evaluate, function="select_next_node", sizes=SIZES, state=TourConstruction, race=True, data=True, draw=draw)

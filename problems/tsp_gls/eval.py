@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oragent.domains import tsp
+from oragent.domains.instance_files import read_tours
 from oragent.domains.streams import cell
 from oragent.harness.drawing import draw_routes
 from oragent.solvers.gls import Guided, solve_tsp_gls
@@ -42,12 +43,10 @@ ONE_WAY_EDGES = (0.08, 0.16, 0.22, 0.3, 0.45)
 def evaluate(arguments: Arguments, heuristics: Guest) -> Result:
     """Search with every instance of the sizes that were asked for."""
     begun = perf_counter()
-    lengths: dict[int, list[float]] = {size: [] for size in arguments.sizes}
-    reaches: dict[int, list[float]] = {size: [] for size in arguments.sizes}
+    instances = list_instances(arguments)
+    lengths: dict[int, list[float]] = {size: [] for size in instances}
+    reaches: dict[int, list[float]] = {size: [] for size in instances}
     one_way: list[float] = []
-    instances = {
-        size: tsp.stream(tsp.GLS_STREAM, arguments.mode, size, arguments.fresh_seed) for size in arguments.sizes
-    }
     for size, index, instance in each(heuristics, instances, lengths):
         badness = usable(heuristics(instance.distances + NO_LOOP * np.eye(size)), size)
         watch = watching("search", size=size, instance=index)
@@ -61,6 +60,13 @@ def evaluate(arguments: Arguments, heuristics: Guest) -> Result:
     metrics |= gaps(arguments, PROBLEM, lengths) | averages("penalised_length", reaches)
     metrics |= seconds(begun, heuristics.seconds)
     return Result(metrics, behaviour(reaches, one_way), score)
+
+
+def list_instances(arguments: Arguments) -> dict[int, list[tsp.TspInstance]]:
+    """Read the files of a named set, or draw the instances of the mode."""
+    if arguments.data is not None:
+        return read_tours(arguments.data)
+    return {size: tsp.stream(tsp.GLS_STREAM, arguments.mode, size, arguments.fresh_seed) for size in arguments.sizes}
 
 
 def usable(value: object, size: int) -> np.ndarray:
@@ -92,4 +98,4 @@ def draw(instance: tsp.TspInstance, tour: NDArray[np.int64]) -> str:
 
 
 if __name__ == "__main__":
-    run(evaluate, function="heuristics", sizes=SIZES, race=True, hooks=("search",), draw=draw)
+    run(evaluate, function="heuristics", sizes=SIZES, race=True, data=True, hooks=("search",), draw=draw)
