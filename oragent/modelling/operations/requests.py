@@ -17,7 +17,8 @@ WORDS_BEFORE = {"by": "by", "step": "by", "number": "by"}
 class OperationRequest(BaseModel):
     """Base of all parts of requests: immutable, no unknown fields."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, ser_json_inf_nan="strings")
+    # Building the schemas of all classes is slow, and a command uses few of them.
+    model_config = ConfigDict(extra="forbid", frozen=True, ser_json_inf_nan="strings", defer_build=True)
 
 
 class Index(OperationRequest):

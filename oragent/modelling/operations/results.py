@@ -21,7 +21,8 @@ def finite_or_none(value: float) -> float | None:
 class ResultPart(BaseModel):
     """Base of all parts of results."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, ser_json_inf_nan="strings")
+    # Building the schemas of all classes is slow, and a command uses few of them.
+    model_config = ConfigDict(extra="forbid", frozen=True, ser_json_inf_nan="strings", defer_build=True)
 
 
 class Figure(ResultPart):
@@ -547,5 +548,5 @@ AnyResult = (
 class AnyResultModel(BaseModel):
     """Result of any kind, to read from JSON."""
 
-    model_config = ConfigDict(ser_json_inf_nan="strings")
+    model_config = ConfigDict(ser_json_inf_nan="strings", defer_build=True)
     result: AnyResult = Field(discriminator="kind")
