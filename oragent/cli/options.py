@@ -1,9 +1,11 @@
 """Console, arguments and options that several commands share."""
 
+import os
 import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from functools import wraps
+from importlib import import_module
 from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import Annotated, Any
@@ -42,6 +44,7 @@ Watch = Annotated[bool, typer.Option("--watch", help="Show the live page while t
 RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder: outputs/<problem>/<name>.")]
 ReplyTokens = Annotated[int | None, typer.Option(min=1, help="Longest reply, in tokens.")]
 ReplySeconds = Annotated[float | None, typer.Option("--timeout", min=1.0, help="Seconds for a reply (default: 120).")]
+THREADS_OF_OPENBLAS = "OPENBLAS_NUM_THREADS"
 DEVICE_HELP = "Where networks compute: auto, cpu, cuda, cuda:1, mps."
 
 
@@ -120,7 +123,21 @@ def with_settings(argument: str, kind: type[Any]) -> Callable[[Callable[..., Non
     return with_options(argument, options, lambda chosen: kind(**chosen))
 
 
+def import_numpy() -> None:
+    """Import NumPy for work on models, which does no dense algebra that needs the threads of OpenBLAS.
+
+    Starting these threads, one for each core, takes a quarter of the CPU time of the import. OpenBLAS reads the setting
+    when it is loaded. Afterwards it is removed, because programs that the command starts would inherit it.
+    """
+    if THREADS_OF_OPENBLAS in os.environ:
+        return
+    os.environ[THREADS_OF_OPENBLAS] = "1"
+    import_module("numpy")
+    del os.environ[THREADS_OF_OPENBLAS]
+
+
 def _build_solve_limits(chosen: dict[str, Any]) -> object:
+    import_numpy()
     from oragent.modelling.operations.outcomes import SolveLimits
 
     return SolveLimits(seconds=chosen.pop("time"), **chosen)
