@@ -1,6 +1,8 @@
 """Help of the command line: commands by product, and names that are not cut."""
 
 import errno
+import json
+import os
 import re
 import subprocess
 import sys
@@ -11,6 +13,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from oragent.cli import app as command_line
+from oragent.cli import options
 from oragent.cli.app import app
 from oragent.cli.commands import COMMANDS as TABLE
 from oragent.cli.commands import PANELS
@@ -43,21 +46,60 @@ def test_the_table_of_commands_says_what_each_command_says() -> None:
     assert {entry.panel for entry in TABLE} == set(PANELS)
 
 
+# What a command has loaded and built when it ends.
+STATE_AT_THE_END = """
+import gc, json, os, sys
+from oragent.__main__ import main
+try:
+    main()
+except SystemExit as end:
+    assert not end.code, end.code
+unfrozen = len(gc.get_objects())
+ours = [module for name, module in sys.modules.items() if name.partition(".")[0] == "oragent"]
+models = [getattr(module, name, None) for module in ours for name in ("InverseRequest", "InverseResult")]
+state = {
+    "modules": len(ours),
+    "built": [model.__name__ for model in models if model is not None and model.__pydantic_complete__],
+    "unfrozen": unfrozen,
+    "searches": gc.get_stats()[0]["collections"],
+    "threads": os.environ.get("OPENBLAS_NUM_THREADS"),
+}
+print(json.dumps(state), file=sys.stderr)
+"""
+
+
 @pytest.mark.parametrize(
     ("words", "most"),
-    [(["--help"], 60), (["solve", "model.lp"], 79), (["model", "model.lp", "whatif x <= 1"], 98)],
+    [(["--help"], 18), (["solve", "model.lp"], 60), (["model", "model.lp", "whatif x <= 1"], 76)],
     ids=["help", "solve", "what-if"],
 )
-def test_a_command_imports_few_modules(words: list[str], most: int, tmp_path: Path) -> None:
-    """Slow starts come from modules that a command does not need."""
+def test_a_command_starts_without_what_it_does_not_need(
+    words: list[str], most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Slow starts come from modules, schemas of results and searches for garbage that a command does not need."""
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
     (tmp_path / "model.lp").write_text("max\n obj: 2 x + y\nst\n c: x + y <= 4\nend\n")
-    script = (
-        "import sys\nfrom oragent.__main__ import main\n"
-        "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code, end.code\n"
-        "print(sum(name.partition('.')[0] == 'oragent' for name in sys.modules), file=sys.stderr)"
+    ended = subprocess.run(
+        [sys.executable, "-c", STATE_AT_THE_END, *words], cwd=tmp_path, capture_output=True, text=True
     )
-    ended = subprocess.run([sys.executable, "-c", script, *words], cwd=tmp_path, capture_output=True, text=True)
-    assert 0 < int(ended.stderr) <= most
+    state = json.loads(ended.stderr)
+    assert 0 < state["modules"] <= most
+    assert (state["built"], state["threads"]) == ([], None)
+    assert state["unfrozen"] < 1000
+    # Python itself searches a few times before the command begins.
+    assert state["searches"] < 30
+
+
+def test_numpy_is_imported_with_one_thread_unless_the_user_chose(monkeypatch: pytest.MonkeyPatch) -> None:
+    threads: list[str | None] = []
+    monkeypatch.setattr(options, "import_module", lambda name: threads.append(os.environ.get(variable)))
+    variable = "OPENBLAS_NUM_THREADS"
+    monkeypatch.delenv(variable, raising=False)
+    options.import_numpy()
+    assert (threads, variable in os.environ) == (["1"], False)
+    monkeypatch.setenv(variable, "3")
+    options.import_numpy()
+    assert (threads, os.environ[variable]) == (["1"], "3")
 
 
 @pytest.mark.slow

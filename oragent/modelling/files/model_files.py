@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from oragent._base import files
 from oragent._base.errors import ModellingError
@@ -19,11 +20,7 @@ from oragent.modelling.data.display import plain
 from oragent.modelling.data.indexed import IndexedModel
 from oragent.modelling.data.names import read_corrections, with_families
 from oragent.modelling.data.solution import Solution
-from oragent.modelling.files.model_json import from_json, to_json
 from oragent.modelling.files.nl_text import ENDINGS
-from oragent.modelling.files.safe_names import SafeNaming
-from oragent.modelling.files.sol_files import read_sol, write_sol
-from oragent.modelling.files.solution_json import point_from_json, solution_dict
 from oragent.modelling.files.text_forms import FORMS, from_content, to_text
 
 # Maximum size of a file, in bytes.
@@ -54,7 +51,15 @@ def read(path: Path) -> IndexedModel:
         return _read_nl(path)
     form, content = _form_of(path), read_bytes(path, "a model")
     with naming_file(path):
-        return from_json(content) if form == "json" else from_content(content, form)
+        if form != "json":
+            return from_content(content, form)
+        model: IndexedModel = _module("model_json").from_json(content)
+        return model
+
+
+def _module(name: str) -> Any:
+    """Import a module of this package, most of which a command does not need."""
+    return import_module(f"oragent.modelling.files.{name}")
 
 
 def _read_nl(path: Path) -> IndexedModel:
@@ -90,8 +95,9 @@ def read_point(path: Path) -> dict[str, float]:
     content = read_bytes(path, "a point")
     with naming_file(path):
         if path.suffix.lower() == ".sol":
-            return dict(read_sol(decode_leniently(content)).values)
-        return point_from_json(content)
+            return dict(_module("sol_files").read_sol(decode_leniently(content)).values)
+        point: dict[str, float] = _module("solution_json").point_from_json(content)
+        return point
 
 
 @contextmanager
@@ -165,7 +171,7 @@ def write(model: IndexedModel, path: Path) -> None:
         OSError: The file cannot be written.
     """
     form = _form_of(path)
-    text = to_json(model) if form == "json" else to_text(model, form)
+    text = _module("model_json").to_json(model) if form == "json" else to_text(model, form)
     pack = {".gz": lambda content: gzip.compress(content, mtime=0), ".bz2": bz2.compress}.get(path.suffix.lower())
     files.replace_file(path, pack(text.encode()) if pack else text)
 
@@ -195,7 +201,7 @@ def write_solution(model: IndexedModel, solution: Solution, path: Path, source: 
     if form == ".sol":
         stand_ins, encoding = _names_for_sol(model, source)
         values = {name: solution.values[name] for name in model.flat_variable_names}
-        text = write_sol(values, solution.objective, stand_ins=stand_ins)
+        text: str = _module("sol_files").write_sol(values, solution.objective, stand_ins=stand_ins)
         try:
             content = text.encode(encoding)
         except UnicodeEncodeError:
@@ -203,7 +209,8 @@ def write_solution(model: IndexedModel, solution: Solution, path: Path, source: 
     elif form == ".csv":
         content = _csv_text(model, solution).encode()
     else:
-        content = (json.dumps(solution_dict(solution), ensure_ascii=False, indent=1) + "\n").encode()
+        fields = _module("solution_json").solution_dict(solution)
+        content = (json.dumps(fields, ensure_ascii=False, indent=1) + "\n").encode()
     try:
         files.replace_file(path, content)
     except OSError as problem:
@@ -221,7 +228,7 @@ def _csv_text(model: IndexedModel, solution: Solution) -> str:
 
 def _names_for_sol(model: IndexedModel, source: Path | None) -> tuple[Mapping[str, str], str]:
     """Return the substitutes for names in a ``.sol`` file, and its encoding, for a model that was read from a file."""
-    stand_ins = SafeNaming.for_model(model).variables
+    stand_ins: Mapping[str, str] = _module("safe_names").SafeNaming.for_model(model).variables
     if source is not None and not source.is_dir() and LP_OR_MPS.search(source.name):
         content = read_bytes(source, "a model")
         if OWN_NAMES not in content:

@@ -9,13 +9,16 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from oragent._base.errors import ModellingError
 from oragent._base.text_decoding import decode_mixed, find_encoding
 from oragent.modelling.data.features import ModelFeatures
 from oragent.modelling.data.indexed import IndexedModel
-from oragent.modelling.files.safe_names import SafeNaming
 from oragent.modelling.solving.linearise import linearise_model
+
+if TYPE_CHECKING:
+    from oragent.modelling.files.safe_names import SafeNaming
 
 # Characters that begin a comment.
 FORMS = {"mps": "*", "lp": "\\"}
@@ -38,7 +41,7 @@ def to_text(model: IndexedModel, form: str) -> str:
     try:
         if model.staged_features:
             model = _split_features(model, form)
-        naming = SafeNaming.for_model(model)
+        naming: SafeNaming = import_module(f"{FILES}.safe_names").SafeNaming.for_model(model)
         safe = _with_titles(model.rename(naming.variables, naming.rows), naming.rows)
         body: str = getattr(import_module(f"{FILES}.text_writers"), f"write_{form}")(safe)
     except ModellingError as problem:
@@ -101,7 +104,7 @@ def _with_titles(model: IndexedModel, names: Mapping[str, str]) -> IndexedModel:
     return model.with_records(objective=objective, features=replace(features, **changes))
 
 
-def _write_notes(model: IndexedModel, naming: SafeNaming) -> Iterator[str]:
+def _write_notes(model: IndexedModel, naming: "SafeNaming") -> Iterator[str]:
     if model.name:
         yield f"model {json.dumps(model.name)}"
     if model.objective_record.name:

@@ -1,6 +1,7 @@
 """Operations that solve: optimum, trials, prices, sweeps, extremes, alternatives, frontiers, comparisons."""
 
 from dataclasses import replace
+from importlib import import_module
 
 import numpy as np
 
@@ -12,7 +13,6 @@ from oragent.modelling.data.model_values import Sense
 from oragent.modelling.data.solution import SolveStatus
 from oragent.modelling.data.tolerances import scale_of, scales_of
 from oragent.modelling.operations import requests as ops
-from oragent.modelling.operations.conflicting import conflict_of_trial
 from oragent.modelling.operations.expressions import evaluate_expression
 from oragent.modelling.operations.outcomes import Outcome, ScenarioModel, with_row
 from oragent.modelling.operations.results import (
@@ -151,7 +151,9 @@ def _compare(study: ModelStudy, before: ModelScenario, after: ModelScenario) -> 
     decided = is_decided(change.difference) or SolveStatus.INFEASIBLE in (first.status, second.status)
     conflict: tuple[ConflictFamily, ...] = ()
     if second.status is SolveStatus.INFEASIBLE:
-        conflict = conflict_of_trial(after, study.limits)
+        # Few changes make a model infeasible.
+        conflicting = import_module("oragent.modelling.operations.conflicting")
+        conflict = conflicting.conflict_of_trial(after, study.limits)
     moves: tuple[Moved, ...] = ()
     if old is not None and new is not None:
         moves = moved(after.model, old, new)
