@@ -46,8 +46,12 @@ def test_the_table_of_commands_says_what_each_command_says() -> None:
     assert {entry.panel for entry in TABLE} == set(PANELS)
 
 
+# Modules that a command on an MPS file does not need.
+NEEDLESS = ["numpy.random", "oragent.modelling.files.model_json", "oragent.modelling.files.sol_files", "scipy"]
 # What a command has loaded and built when it ends.
-STATE_AT_THE_END = """
+STATE_AT_THE_END = (
+    f"NEEDLESS = {NEEDLESS}"
+    + """
 import gc, json, os, sys
 from oragent.__main__ import main
 try:
@@ -63,14 +67,16 @@ state = {
     "unfrozen": unfrozen,
     "searches": gc.get_stats()[0]["collections"],
     "threads": os.environ.get("OPENBLAS_NUM_THREADS"),
+    "needless": [name for name in NEEDLESS if name in sys.modules],
 }
 print(json.dumps(state), file=sys.stderr)
 """
+)
 
 
 @pytest.mark.parametrize(
     ("words", "most"),
-    [(["--help"], 18), (["solve", "model.lp"], 60), (["model", "model.lp", "whatif x <= 1"], 76)],
+    [(["--help"], 18), (["solve", "model.mps"], 60), (["model", "model.mps", "whatif x <= 1"], 76)],
     ids=["help", "solve", "what-if"],
 )
 def test_a_command_starts_without_what_it_does_not_need(
@@ -78,13 +84,14 @@ def test_a_command_starts_without_what_it_does_not_need(
 ) -> None:
     """Slow starts come from modules, schemas of results and searches for garbage that a command does not need."""
     monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
-    (tmp_path / "model.lp").write_text("max\n obj: 2 x + y\nst\n c: x + y <= 4\nend\n")
+    columns = "COLUMNS\n x z -2 c 1\n y z -1 c 1\n"
+    (tmp_path / "model.mps").write_text(f"NAME m\nROWS\n N z\n L c\n{columns}RHS\n RHS c 4\nENDATA\n")
     ended = subprocess.run(
         [sys.executable, "-c", STATE_AT_THE_END, *words], cwd=tmp_path, capture_output=True, text=True
     )
     state = json.loads(ended.stderr)
     assert 0 < state["modules"] <= most
-    assert (state["built"], state["threads"]) == ([], None)
+    assert (state["built"], state["needless"], state["threads"]) == ([], [], None)
     assert state["unfrozen"] < 1000
     # Python itself searches a few times before the command begins.
     assert state["searches"] < 30

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from random import Random
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +20,9 @@ MAX_DIGITS = 15
 # Masks of the first bytes of 8, by number of bytes.
 FIRST_BYTES = np.array([(1 << 8 * count) - 1 for count in range(9)], dtype=np.uint64)
 # Odd factors with which the parts of a word are added to a hash value.
-FACTORS = np.random.default_rng(0).integers(1 << 63, size=MAX_WORD_BYTES // 8 + 1, dtype=np.uint64) * 2 + 1
+# NumPy's generators, which few models need, are slow to import.
+_random_bits = Random(0).getrandbits
+FACTORS = np.array([2 * _random_bits(63) + 1 for _ in range(MAX_WORD_BYTES // 8 + 1)], dtype=np.uint64)
 
 
 class TextWords:
