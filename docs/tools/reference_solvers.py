@@ -4,15 +4,17 @@ They are tools for making references, never dependencies: ``pip install elkai py
 is free for research only.
 """
 
-from typing import NamedTuple
+from functools import cache
+from typing import Any, NamedTuple
 
 import elkai
 import highspy
 import numpy as np
 import pyvrp
-from baselines import place_greedily
+from baselines import ROOT, place_greedily
 from reevo_rules import gls_relative
 
+from oragent.discovered import load
 from oragent.domains import bpp, cvrp, mkp, op, pdn, tsp
 from oragent.solvers.elimination import with_shunts
 from oragent.solvers.gls import solve_tsp_gls
@@ -20,10 +22,14 @@ from oragent.solvers.gls import solve_tsp_gls
 __all__ = [
     "KNAPSACK_SECONDS",
     "LKH_RUNS",
+    "MORE_PRIZE_ITERATIONS",
     "PRIZE_ITERATIONS",
+    "TRIP_DRAWS",
+    "TRIP_ROUNDS",
     "VRP_ITERATIONS",
     "Known",
     "fewest_bins",
+    "larger_prize",
     "least_impedance",
     "longest_prize",
     "richest_knapsack",
@@ -45,7 +51,8 @@ VRP_ITERATIONS = {
     2000: 750,
 }  # by number of customers
 LOAD_UNITS = 100  # of a load of 1, where PyVRP finds nothing feasible
-PRIZE_ITERATIONS = 3000
+PRIZE_ITERATIONS, MORE_PRIZE_ITERATIONS = 3000, 5000
+TRIP_DRAWS, TRIP_ROUNDS = 8, 2000  # of the shipped program of op_aco, which has 150 rounds
 KNAPSACK_SECONDS = 10.0
 UNITS = 1e6  # of length 1: LKH and PyVRP reckon in whole numbers
 PRIZE_UNITS = 10_000_000  # of a hundredth of a prize, more than any tour is long
@@ -90,7 +97,7 @@ def _routes_path(instance: cvrp.CvrpInstance, units: int) -> list[int]:
     return _path(model, VRP_ITERATIONS[len(instance) - 1])
 
 
-def longest_prize(instance: op.OpInstance) -> Known:
+def longest_prize(instance: op.OpInstance, iterations: int = PRIZE_ITERATIONS) -> Known:
     """By PyVRP: one vehicle of limited way, and clients that may be left out for their prize."""
     model, places = _network(instance, np.ceil(instance.distances * UNITS))
     depot = model.add_depot(places[0])
@@ -98,8 +105,28 @@ def longest_prize(instance: op.OpInstance) -> Known:
     parts = np.rint(instance.prizes / instance.prizes[0]).astype(int)  # whole multiples of the depot's
     for place, prize in zip(places[1:], parts[1:].tolist(), strict=True):
         model.add_client(place, prize=prize * PRIZE_UNITS, required=False)
-    path = _path(model, PRIZE_ITERATIONS)[:-1]
+    path = _path(model, iterations)[:-1]
     return Known(op.objective(instance, op.check(instance, path)), False)
+
+
+def larger_prize(instance: op.OpInstance) -> Known:
+    """The larger prize of PyVRP's trip and of a long search of the shipped program, which finds more at 200 nodes."""
+    program = _trip_program()
+    near = np.argsort(instance.distances, axis=1, kind="stable")[:, :20].copy()
+    limit = instance.maxlen - op.TOLERANCE
+    trips = [
+        program["search"](
+            instance.prizes, instance.distances, limit, near, TRIP_ROUNDS, program["HOT"], program["COLD"], seed
+        )
+        for seed in range(TRIP_DRAWS)
+    ]
+    values = [op.objective(instance, op.check(instance, trip)) for trip in trips]
+    return Known(max(*values, longest_prize(instance, MORE_PRIZE_ITERATIONS).value), False)
+
+
+@cache
+def _trip_program() -> dict[str, Any]:
+    return load("op_aco", "planned_trip", root=ROOT).__globals__
 
 
 def _network(instance: tsp.Nodes, lengths: np.ndarray) -> tuple[pyvrp.Model, list[pyvrp.Location]]:
