@@ -69,16 +69,77 @@ RULES = {
 }
 
 
-@pytest.mark.parametrize("size", [instances.KNAPSACKS, instances.STABLE_SETS, instances.COVERS])
-def test_an_instance_of_each_kind_has_a_solution_and_its_number_of_variables(size: int) -> None:
+MODES = {"val": instances.USUAL, **instances.SETS}
+
+
+@pytest.mark.parametrize(("mode", "size"), [(mode, size) for mode, kinds in MODES.items() for size in kinds])
+def test_an_instance_of_each_kind_has_a_solution_and_its_number_of_variables(mode: str, size: int) -> None:
     for seed in range(3):
-        drawn = instances.draw(np.random.default_rng(seed), size)
+        drawn = instances.draw(np.random.default_rng(seed), size, mode)
         assert drawn.costs.shape == (size,)
         assert drawn.matrix.shape == (len(drawn.sides), size)
+        if mode in ("facilities", "assignments"):
+            continue
         # All or nothing: what covers is feasible in whole, what packs is feasible if nothing is taken.
         point = np.full(size, int((drawn.sides > 0).all()))
         assert (drawn.matrix @ point >= drawn.sides).all()
         assert (drawn.costs * (1 - 2 * point) < 0).all()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_best_point_of_an_auction_is_the_dearest_choice_of_bids_without_a_common_item(seed: int) -> None:
+    drawn = instances.draw_auction(np.random.default_rng(seed), 9, 10)
+    bids = [frozenset(np.flatnonzero(column).tolist()) for column in drawn.matrix.T]
+    assert all(2 <= len(bid) <= 6 for bid in bids)
+    choices = itertools.chain.from_iterable(itertools.combinations(range(10), count) for count in range(11))
+    apart = [
+        choice
+        for choice in choices
+        if len(frozenset().union(*(bids[bid] for bid in choice))) == sum(len(bids[bid]) for bid in choice)
+    ]
+    assert best_of_all_points(drawn) == min(sum(drawn.costs[list(choice)]) for choice in apart)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_best_point_of_facilities_and_assignments_is_that_of_all_ways_to_serve_within_capacities(seed: int) -> None:
+    """A customer or job has one place or agent; an opened place costs once."""
+    places, customers = 3, 3
+    drawn = instances.draw_facilities(np.random.default_rng(seed), places, customers)
+    trips = drawn.costs[places:].reshape(customers, places)
+    within = drawn.matrix[customers : customers + places]
+    demands = -within[0, places::places]
+    ways = itertools.product(range(places), repeat=customers)
+    loads = {way: np.bincount(way, weights=demands, minlength=places) for way in ways}
+    worth = [
+        drawn.costs[list({*way})].sum() + trips[range(customers), way].sum()
+        for way, load in loads.items()
+        if (load <= within[range(places), range(places)]).all()
+    ]
+    assert best_of_all_points(drawn) == min(worth)
+
+    agents, jobs = 2, 5
+    drawn = instances.draw_assignment(np.random.default_rng(seed), agents, jobs)
+    costs, loads = drawn.costs.reshape(agents, jobs), -drawn.matrix[jobs:].sum(axis=0).reshape(agents, jobs)
+    assert np.array_equal(-drawn.sides[jobs:], np.floor(0.8 * loads.sum(axis=1) / agents))
+    worth = []
+    for way in itertools.product(range(agents), repeat=jobs):
+        done = np.eye(agents, dtype=int)[:, way]
+        if ((done * loads).sum(axis=1) <= -drawn.sides[jobs:]).all():
+            worth.append((done * costs).sum())
+    points = np.array(list(itertools.product((0, 1), repeat=agents * jobs)))
+    feasible = (points @ drawn.matrix.T >= drawn.sides).all(axis=1)
+    assert (points[feasible] @ drawn.costs).min(initial=10**9) == min(worth, default=10**9)
+
+
+def test_sets_differ_from_the_instances_of_a_search_as_their_names_say() -> None:
+    rng = np.random.default_rng(3)
+    shares = {"val": (90, 0.1), "sparse": (150, 0.04)}
+    for mode, (size, share) in shares.items():
+        assert len(instances.draw(rng, size, mode).sides) == pytest.approx(share * size * (size - 1) / 2, rel=0.2)
+    for mode, size, density in (("val", 200, 0.1), ("larger", 300, 0.1), ("sparse", 250, 0.04)):
+        assert instances.draw(rng, size, mode).matrix.mean() == pytest.approx(density, rel=0.05)
+    for size in instances.SETS["equal_costs"]:
+        assert len({*instances.draw(rng, size, "equal_costs").costs.tolist()}) == 1
 
 
 @pytest.mark.parametrize("rule", RULES)

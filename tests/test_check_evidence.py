@@ -98,3 +98,17 @@ def test_a_shipped_program_has_its_recorded_scores() -> None:
         check=False,
     )
     assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
+@pytest.mark.parametrize(("seed", "borrowed", "equal"), [(3.0, 5.0, True), (3.1, 5.0, False), (3.0, None, False)])
+def test_rows_of_a_problem_without_a_program_are_scored_again(
+    seed: float, borrowed: float | None, equal: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem = find_problem("driving_long", ROOT)
+    scores = {problem.seed: seed, "program": borrowed}
+    recorded = {"baselines": {"dense": {"seed": 3.0, "borrowed": 5.0}}}
+    monkeypatch.setattr(check_evidence, "read_references", lambda folder: recorded)
+    monkeypatch.setattr(check_evidence, "read_borrowed", lambda problem: "program")
+    monkeypatch.setattr(check_evidence, "try_score", lambda score, source, mode: scores[source])
+    with EvaluationRunner(1) as run:
+        assert check_evidence.check_rows(check_evidence.Scorer(problem, run), 0.0) == equal

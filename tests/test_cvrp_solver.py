@@ -37,6 +37,19 @@ def test_a_drawn_instance_can_be_served_by_routes_of_three_to_twenty_five_custom
     assert 3 * mean <= drawn.capacity <= max(25 * mean + 1, drawn.demands.max())
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_instances_of_sets_have_routes_and_places_as_their_names_say(seed: int) -> None:
+    usual, clustered, long = (
+        instances.draw(np.random.default_rng(seed), 200, mode) for mode in ("", "clustered", "long_routes")
+    )
+    for drawn, low, high in ((usual, 3, 25), (clustered, 3, 25), (long, 25, 60)):
+        assert low <= drawn.capacity / drawn.demands[1:].mean() <= max(high + 1, 100 / drawn.demands[1:].mean())
+    customers = clustered.coordinates[1:]
+    nearest = np.sort(np.hypot(*(customers[:, None] - customers).transpose(2, 0, 1)), axis=1)[:, 1]
+    # The index of Clark and Evans 1954: 1 for places without a pattern.
+    assert nearest.mean() * 2 * np.sqrt(200) / instances.GRID < 0.8
+
+
 def test_a_file_of_set_x_gives_the_instance_that_it_holds(tmp_path: Path) -> None:
     drawn = instances.draw(np.random.default_rng(1), 12)
     nodes = range(1, 14)

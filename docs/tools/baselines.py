@@ -18,7 +18,7 @@ import yaml
 
 from oragent.domains import bpp, cvrp, mkp, network_instances, op, pdn, tsp
 from oragent.domains.driving import metrics, network
-from oragent.domains.driving.scenario import WEAVING, Scenario
+from oragent.domains.driving.scenario import LONG, WEAVING, Course, Scenario
 from oragent.domains.driving.trials import drive
 from oragent.evaluation.problem import Problem
 from oragent.solvers.elimination import with_shunts
@@ -27,6 +27,7 @@ __all__ = [
     "BASELINES",
     "HEAD",
     "LEHD_SET_COUNT",
+    "drawn_sets",
     "place_greedily",
     "placements",
     "read_references",
@@ -175,9 +176,14 @@ def place_greedily(instance: pdn.PlacementInstance) -> list[int]:
     return placed
 
 
-def demands(mode: str, size: int) -> list[Scenario]:
+def demands(course: Course, mode: str, size: int) -> list[Scenario]:
     """Return the demands of a mode."""
-    return WEAVING.demands(mode, (size,))[size]
+    return course.demands(mode, (size,))[size]
+
+
+def none(mode: str, size: int) -> list[Any]:
+    """Return no instances."""
+    return []
 
 
 def let_drive(scenario: Scenario) -> float:
@@ -226,7 +232,11 @@ BASELINES: dict[str, tuple[Callable[[str, int], Sequence[Any]], dict[str, Callab
     "cvrp_pomo": (network_instances.cvrp_stream, ROUTES),
     "cvrp_lehd": (partial(network_instances.cvrp_stream, count=LEHD_SET_COUNT), ROUTES),
     "dpp_ga": (placements, _all(pdn, [("greedy placement", place_greedily)])),
-    "driving": (demands, {"SUMO's own drivers": let_drive}),
+    "driving": (partial(demands, WEAVING), {"SUMO's own drivers": let_drive}),
+    "driving_long": (partial(demands, LONG), {"SUMO's own drivers": let_drive}),
+    # Instances inside a solver, which no classical heuristic is for.
+    "milp_branching": (none, {}),
+    "cvrp_solver": (none, {}),
 }
 
 
@@ -270,12 +280,20 @@ def write_references(name: str, change: Mapping[str, Mapping[str, Any]]) -> None
 
 def set_sizes(problem: Problem) -> dict[str, tuple[int, ...]]:
     """Return the sizes of each named set that the evaluator draws."""
-    if not problem.about.named_sets:
+    if not drawn_sets(problem):
         return {}
     # An evaluator may import modules of its folder.
+    # Other problems have modules of the same names.
+    sys.modules.pop("instances", None)
     sys.path.insert(0, str(problem.folder))
     try:
         sizes = runpy.run_path(str(problem.evaluator))["SIZES"]
     finally:
         sys.path.remove(str(problem.folder))
-    return {mode: sizes[mode] for mode, chosen in problem.about.named_sets.items() if not chosen.data}
+        sys.modules.pop("instances", None)
+    return {mode: sizes[mode] for mode in drawn_sets(problem)}
+
+
+def drawn_sets(problem: Problem) -> list[str]:
+    """Return the names of the sets whose instances the evaluator draws."""
+    return [mode for mode, chosen in problem.about.named_sets.items() if not chosen.data]

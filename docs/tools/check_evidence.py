@@ -1,7 +1,8 @@
 """Score the programs that ship with problems again, and compare with their evidence: ``check_evidence.py [PROBLEM ...]``.
 
 Seed and program are scored on ``val``, ``test``, the recorded fresh set and the named sets, at the recorded sizes, as ``oragent
-eval PROBLEM --candidate discovered/TITLE --mode MODE`` does. Scores are reproducible on machines of one kind, so figures may
+eval PROBLEM --candidate discovered/TITLE --mode MODE`` does. Of problems without a program, the seed is scored on the named sets, and
+the program of another problem where one is recorded. Scores are reproducible on machines of one kind, so figures may
 differ by rounding alone. ``--noise=X`` allows the relative difference X, for processors or packages that round differently.
 ``--modes=val,...`` leaves out the other sets. The exit code is 1 if a figure differs, or if a set or a problem cannot be scored.
 """
@@ -11,6 +12,8 @@ import math
 import sys
 from collections.abc import Iterator, Sequence
 
+from baselines import drawn_sets, read_references
+from out_of_distribution import read_borrowed, try_score
 from ship_discovered import ROOT, Scorer, set_evidence
 
 from oragent._base.errors import OragentError
@@ -77,6 +80,23 @@ def check_program(score: Scorer, title: str, evidence: Evidence, modes: Sequence
     return equal
 
 
+def check_rows(score: Scorer, noise: float) -> bool:
+    """Print a line for each named set of a problem without a program; return True if all scores are those recorded."""
+    recorded, equal = read_references(score.problem.folder)["baselines"], True
+    for mode in drawn_sets(score.problem):
+        for name, source in (("seed", score.problem.seed), ("borrowed", read_borrowed(score.problem))):
+            if (old := recorded.get(mode, {}).get(name)) is None:
+                continue
+            new = try_score(score, source, mode)
+            same = new is not None and math.isclose(old, new, rel_tol=noise, abs_tol=ROUNDED)
+            equal = equal and same
+            print(
+                f"{score.problem.name} {mode}: {name} {new}, {'as recorded' if same else f'recorded {old:g}'}",
+                flush=True,
+            )
+    return equal
+
+
 def main() -> int:
     """Score the programs of the named problems, or of all problems; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -92,11 +112,14 @@ def main() -> int:
     with EvaluationRunner(1) as run:
         for problem in problems:
             programs, unmet = list_discovered(problem), list_unmet(problem)
-            if programs and unmet:
+            recorded = programs or ("sets" in modes and read_references(problem.folder)["baselines"])
+            if recorded and unmet:
                 print(f"{problem.name}: {'; '.join(unmet)}", flush=True)
                 equal = False
                 continue
             score = Scorer(problem, run)
+            if not programs and recorded:
+                equal = check_rows(score, options.noise) and equal
             for title, evidence in programs.items():
                 equal = check_program(score, title, evidence, modes, options.noise) and equal
     return int(not equal)

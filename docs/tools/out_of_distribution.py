@@ -15,7 +15,7 @@ from dataclasses import asdict
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from baselines import BASELINES, read_references, score_classical, set_sizes, write_references
+from baselines import BASELINES, drawn_sets, read_references, score_classical, set_sizes, write_references
 from harden_rules import RULES
 from ship_discovered import ROOT, Scorer, plain, set_evidence, write_evidence
 
@@ -28,11 +28,20 @@ from oragent.evaluation.problem import Problem, find_problem, list_problems
 RESULTS = ROOT / "docs" / "results.md"
 BEGIN, END = "<!-- Made by docs/tools/out_of_distribution.py. -->\n", "<!-- End of what it made. -->\n"
 # Problems whose shipped program is a rule; the others contain a solver.
-RULES_ONLY = ("bpp_online", "bpp_online_informed", "dpp_ga", "driving")
+RULES_ONLY = ("bpp_online", "bpp_online_informed", "dpp_ga", "driving", "driving_long", "milp_branching")
+PROBLEMS = ROOT / "problems"
 # Networks alone.
 NO_BIAS = "import torch\n\n\ndef heuristics(distance_matrix):\n    return torch.zeros_like(distance_matrix)\n"
-SIMPLE = {name: {"no bias": NO_BIAS} for name in ("tsp_pomo", "tsp_lehd")}
-PROBLEMS = ROOT / "problems"
+# Simple programs, by problem and title.
+SIMPLE = {name: {"no bias": NO_BIAS} for name in ("tsp_pomo", "tsp_lehd")} | {
+    name: {title: (PROBLEMS / name / "references" / file).read_text(encoding="utf-8") for title, file in files.items()}
+    for name, files in {
+        "milp_branching": {"SCIP's own rule": "default.py", "reliability": "reliability.py"},
+        "cvrp_solver": {"swept settings": "swept.py", "widening": "widening.py"},
+    }.items()
+}
+# Problems without a shipped program that can use that of another problem.
+BORROWED = {"driving_long": ("driving", "opened_gaps")}
 # Distance-aware bias (Wang et al. 2024, arXiv:2401.06979), which is the seed of the problems about tours.
 AWARE = (PROBLEMS / "tsp_pomo" / "heuristic.py").read_text(encoding="utf-8")
 AWARE_OF_ROUTES = AWARE.replace(
@@ -59,7 +68,7 @@ class Row(NamedTuple):
         problem: Name of the problem.
         mode: Name of the set.
         sign: 1 if larger scores are better, else -1.
-        program: Title of the shipped program.
+        program: Title of the shipped program; empty if there is none.
         seed: Score of the seed.
         best: Score of the shipped program.
         rule: Score of the published rule.
@@ -83,7 +92,7 @@ class Row(NamedTuple):
         others: dict[str, float | None] = {**self.classical, "the seed": self.seed, "the published rule": self.rule}
         scores = {name: score for name, score in others.items() if score is not None}
         if self.best is None:
-            return [] if self.seed is None else list(scores)
+            return list(scores) if self.program and self.seed is not None else []
         return [name for name, score in scores.items() if self.sign * (score - self.best) > 0]
 
 
@@ -93,6 +102,14 @@ def read_rule(problem: Problem) -> str | None:
         return PUBLISHED.get(problem.name)
     rule = RULES[problem.name][0]
     return source_of(rule).replace(f"def {rule.__name__}(", f"def {problem.about.function}(")
+
+
+def read_borrowed(problem: Problem) -> str | None:
+    """Return the text of a shipped program of another problem; None if there is none."""
+    if problem.name not in BORROWED:
+        return None
+    name, title = BORROWED[problem.name]
+    return find_discovered(find_problem(name, ROOT), title).read_text(encoding="utf-8")
 
 
 def try_score(score: Scorer, source: str | None, mode: str) -> float | None:
@@ -119,6 +136,11 @@ def measure(problem: Problem, score: Scorer, modes: list[str]) -> None:
         rule = try_score(score, read_rule(problem), mode)
         write_references(problem.name, {"baselines": {mode: {"classical": classical[mode], "rule": rule}}})
         seed = score(problem.seed, mode)
+        if not programs:
+            known = {"seed": round(seed["score"], 6)}
+            if (borrowed := try_score(score, read_borrowed(problem), mode)) is not None:
+                known["borrowed"] = borrowed
+            write_references(problem.name, {"baselines": {mode: known}})
         for title, evidence in programs.items():
             sets = entries.setdefault(title, dict(evidence.sets))
             sets.pop(mode, None)
@@ -138,9 +160,11 @@ def list_rows(problem: Problem) -> Iterator[Row]:
     """Yield what is recorded of each set."""
     references = read_references(problem.folder)
     sign = 1 if problem.about.direction == "maximize" else -1
-    for title, evidence in list_discovered(problem).items():
-        for mode in problem.about.named_sets:
-            known, scores = references["baselines"].get(mode, {}), evidence.sets.get(mode)
+    _, borrowed = BORROWED.get(problem.name, ("", ""))
+    for title, evidence in (list_discovered(problem) or {borrowed: None}).items():
+        for mode in drawn_sets(problem):
+            known = references["baselines"].get(mode, {})
+            scores = evidence.sets.get(mode) if evidence else None
             means = [of_size["mean"] for of_size in references["sets"].get(mode, {}).values()]
             yield Row(
                 problem.name,
@@ -148,7 +172,7 @@ def list_rows(problem: Problem) -> Iterator[Row]:
                 sign,
                 title,
                 scores.seed if scores else known.get("seed"),
-                scores.best if scores else None,
+                scores.best if scores else known.get("borrowed"),
                 known.get("rule"),
                 known.get("classical", {}),
                 fmean(means) if means else None,
@@ -161,6 +185,8 @@ def tabulate(rows: list[Row]) -> str:
     for row in rows:
         classical = ", ".join(f"{name} {show(score)}" for name, score in row.classical.items())
         best = "not measured" if row.seed is None else "no score within the limits"
+        if not row.program:
+            best = "-"
         if row.best is not None:
             best = f"**{show(row.best)}**"
         gap = ""
@@ -168,7 +194,7 @@ def tabulate(rows: list[Row]) -> str:
             # Without a sign where it is 0.
             gap = f"{round(100 * row.sign * (1 - row.best / row.reference), 2) + 0.0:.2f} %"
         upward = " ↑" if row.sign > 0 else ""
-        solver = "" if row.problem in RULES_ONLY else " ⚙"
+        solver = "" if row.problem in RULES_ONLY or not row.program else " ⚙"
         better = " ↓" if row.better else ""
         lines.append(
             f"| `{row.problem}`{upward} | {row.mode} | {show(row.seed)} | {show(row.rule)} | {classical} | {best}{solver}{better} | {gap} |"
@@ -184,7 +210,7 @@ def show(score: float | None) -> str:
 
 
 def all_rows() -> list[Row]:
-    """Return the rows of all problems with sets that evaluators draw and with a shipped program."""
+    """Return the rows of all problems with sets that evaluators draw."""
     problems = [problem for problem in list_problems(ROOT) if problem.name in BASELINES]
     return [row for problem in problems for row in list_rows(problem)]
 
@@ -209,7 +235,7 @@ def main() -> int:
         with EvaluationRunner(1) as run:
             for name in options.problems or BASELINES:
                 problem = find_problem(name, ROOT)
-                modes = [mode for mode in options.sets.split(",") if mode] or list(problem.about.named_sets)
+                modes = [mode for mode in options.sets.split(",") if mode] or drawn_sets(problem)
                 measure(problem, Scorer(problem, run), modes)
     write_table()
     return 0

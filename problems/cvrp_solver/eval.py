@@ -23,15 +23,22 @@ from time import perf_counter
 
 import numpy as np
 from guided_search import Guidance, GuidedSearch, Progress, nearest
-from instances import Instance, read_folder
+from instances import CLUSTERED, LONG_ROUTES, Instance, read_folder
 from instances import draw as draw_instance
 from numpy.typing import NDArray
 
 from oragent.domains.streams import cell
 from oragent.harness.drawing import draw_routes
 
-SIZES = {"train": (100,), "val": (100, 150, 200), "test": (100, 150, 200), "fresh": (100, 150, 200)}
-COUNTS = {"train": 6, "val": 6, "test": 10, "fresh": 10}
+SIZES = {
+    "train": (100,),
+    **dict.fromkeys(("val", "test", "fresh"), (100, 150, 200)),
+    # Sets of other sizes and distributions.
+    "twice": (400,),
+    CLUSTERED: (200,),
+    LONG_ROUTES: (200,),
+}
+COUNTS = {"train": 6, "val": 6, "test": 10, "fresh": 10, "twice": 8, CLUSTERED: 8, LONG_ROUTES: 8}
 UNITS = 2e7  # moves, about 0.7 CPU seconds
 MAX_REMOVALS = 100
 # Mean length of the neighbour lists; share of them that are the nearest customers; mean number of removals.
@@ -72,7 +79,7 @@ def _list_instances(arguments: Arguments) -> Mapping[int, Sequence[Instance]]:
     drawn = {}
     for size in arguments.sizes:
         rngs = np.random.default_rng(_key(arguments, size)).spawn(COUNTS[arguments.mode])
-        drawn[size] = [draw_instance(rng, size) for rng in rngs]
+        drawn[size] = [draw_instance(rng, size, arguments.mode) for rng in rngs]
     return drawn
 
 

@@ -15,6 +15,9 @@ from numpy.typing import NDArray
 
 GRID = 1000  # coordinates are whole numbers from 0 to this
 DECAY = 40  # of the density of customers around the seeds of clusters
+# Sets of other instances: customers in clusters alone, and routes of so many customers, as a triangular distribution.
+CLUSTERED, LONG_ROUTES = "clustered", "long_routes"
+ROUTE_SIZES = {LONG_ROUTES: (25, 40, 60)}
 DEMANDS = ((1, 1), (1, 10), (5, 10), (1, 100), (50, 100), "quadrants", "few large")
 
 
@@ -49,10 +52,13 @@ class Instance:
         return radial + 0.7124 * math.sqrt(area * self.size)
 
 
-def draw(rng: np.random.Generator, size: int) -> Instance:
-    """Draw an instance with ``size`` customers: place of the depot, clusters, demands and capacity are random."""
+def draw(rng: np.random.Generator, size: int, mode: str = "") -> Instance:
+    """Draw an instance with ``size`` customers: place of the depot, clusters, demands and capacity are random.
+
+    Those of ``clustered`` and ``long_routes`` differ as these names say.
+    """
     depot = ((GRID // 2, GRID // 2), (0, 0), tuple(rng.integers(0, GRID + 1, 2).tolist()))[rng.integers(3)]
-    scattered = (size, 0, size // 2)[rng.integers(3)]
+    scattered = (size, 0, size // 2)[rng.integers(3)] if mode != CLUSTERED else 0
     points = {depot: None}
     seeds = _draw_points(rng, points, min(int(rng.integers(3, 9)), size) if scattered < size else scattered)
     _draw_points(rng, points, max(scattered - len(points) + 1, 0))
@@ -62,7 +68,7 @@ def draw(rng: np.random.Generator, size: int) -> Instance:
             points[tuple(point.tolist())] = None
     coordinates = np.array(list(points))
     demands = np.append(0, _draw_demands(rng, coordinates[1:]))
-    route_size = rng.triangular(3, 6, 25)
+    route_size = rng.triangular(*ROUTE_SIZES.get(mode, (3, 6, 25)))
     capacity = max(math.ceil(route_size * demands.sum() / size), int(demands.max()))
     return Instance(coordinates, demands, capacity)
 

@@ -11,12 +11,14 @@ from oragent.domains.driving.evaluation import FLAGS
 from oragent.domains.driving.scenario import LONG
 from oragent.domains.driving.scoring import FUNCTION, HOOK, draw_drive, score
 
+SIZES = LONG.sizes
+
 if __name__ == "__main__":
     evaluate = partial(score, course=LONG, problem="driving_long")
     run(
         evaluate,
         function=FUNCTION,
-        sizes=LONG.sizes,
+        sizes=SIZES,
         flags=FLAGS,
         renew=True,
         floor=True,

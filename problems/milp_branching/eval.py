@@ -8,7 +8,7 @@ from oragent.harness import Arguments, Guest, Result, each, figures, fresh, matr
 from time import perf_counter
 
 import numpy as np
-from instances import COVERS, KNAPSACKS, STABLE_SETS, Instance
+from instances import COVERS, KNAPSACKS, SETS, STABLE_SETS, Instance
 from instances import draw as draw_instance
 from numpy.typing import NDArray
 from tree import Node, Outcome, search
@@ -16,10 +16,23 @@ from tree import Node, Outcome, search
 from oragent.domains.streams import cell
 from oragent.harness.drawing import MARGIN, SIDE, wrap_shapes
 
-SIZES = {"train": (30, 90, 200), "val": (30, 90, 200), "test": (30, 90, 200), "fresh": (30, 90, 200)}
-COUNTS = {"train": 2, "val": 6, "test": 12, "fresh": 12}
+SIZES = {
+    **dict.fromkeys(("train", "val", "test", "fresh"), (KNAPSACKS, STABLE_SETS, COVERS)),
+    # Sets of other sizes and kinds.
+    **{mode: tuple(kinds) for mode, kinds in SETS.items()},
+}
+COUNTS = {"train": 2, "val": 6, "test": 12, "fresh": 12} | dict.fromkeys(SETS, 4) | {"facilities": 10}
 # Mean work of SCIP's own rule on 20 other instances of each kind, so that the three count alike.
 USUAL_WORK = {KNAPSACKS: 10_000, STABLE_SETS: 20_000, COVERS: 3_000}
+# The same of sets, on 20 other instances of the larger kinds and 8 of the others.
+SET_WORK = {
+    "larger": {40: 20_000, 120: 100_000, 300: 12_000},
+    "sparse": {150: 50_000, 250: 12_000},
+    "equal_costs": {90: 23_000, 100: 27_000},
+    "auctions": {200: 40_000},
+    "facilities": {260: 18_000},
+    "assignments": {60: 5_000},
+}
 # Answer of a candidate that leaves the choice to SCIP.
 OWN = "scip"
 # Share of probes in the work.
@@ -35,11 +48,12 @@ def evaluate(arguments: Arguments, score: Guest) -> Result:
     begun = perf_counter()
     values: dict[int, list[float]] = {size: [] for size in arguments.sizes}
     outcomes: list[Outcome] = []
+    usual = SET_WORK.get(arguments.mode, USUAL_WORK)
     adviser = Adviser(score)
     for size, index, instance in each(score, {size: _draw(arguments, size) for size in values}, values):
         seed = int(np.random.SeedSequence([*_key(arguments, size), index]).generate_state(1)[0] % 2**31)
         outcomes.append(search(instance, seed, adviser.probe, adviser.score))
-        values[size].append(outcomes[-1].work / USUAL_WORK[size])
+        values[size].append(outcomes[-1].work / usual[size])
         score.show(instance, outcomes[-1], values[size][-1])
     metrics, mean = figures("work", values)
     metrics |= fresh(arguments)
@@ -60,7 +74,7 @@ def _key(arguments: Arguments, size: int) -> list[int]:
 
 def _draw(arguments: Arguments, size: int) -> list[Instance]:
     rngs = np.random.default_rng(_key(arguments, size)).spawn(COUNTS[arguments.mode])
-    return [draw_instance(rng, size) for rng in rngs]
+    return [draw_instance(rng, size, arguments.mode) for rng in rngs]
 
 
 class Adviser:

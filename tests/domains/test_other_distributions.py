@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from oragent.domains import bpp, cvrp, mkp, network_instances, op, pdn, streams, tsp
-from oragent.domains.driving.scenario import TRAFFIC, USUAL, WEAVING
+from oragent.domains.driving.scenario import LANES, LONG, LONG_SETS, TRAFFIC, USUAL, WEAVING, WEAVING_SETS, Course
 from oragent.evaluation.named_sets import SEARCHED_MODES, UNSEARCHED_MODES
 from oragent.evaluation.problem import load_problem
 
@@ -64,12 +64,15 @@ def sizes_of(name: str) -> dict[str, tuple[int, ...]]:
     folder = ROOT / "problems" / name
     for module in load_problem(folder).about.requires:
         if module != "sumo":
-            pytest.importorskip(module)
+            pytest.importorskip(module.split(">")[0])
+    # Other problems have modules of the same names.
+    sys.modules.pop("instances", None)
     sys.path.insert(0, str(folder))
     try:
         sizes: dict[str, tuple[int, ...]] = runpy.run_path(str(folder / "eval.py"))["SIZES"]
     finally:
         sys.path.remove(str(folder))
+        sys.modules.pop("instances", None)
     return sizes
 
 
@@ -99,17 +102,51 @@ def test_evaluator_and_description_have_the_same_sets_and_their_limits_grow_with
     }
 
 
-@pytest.mark.parametrize("name", ["driving", "driving_stateful"])
-def test_limits_of_other_traffic_grow_with_the_number_of_vehicles(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "course", "names"),
+    [
+        ("driving", WEAVING, WEAVING_SETS),
+        ("driving_stateful", WEAVING, WEAVING_SETS),
+        ("driving_long", LONG, LONG_SETS),
+    ],
+)
+def test_limits_of_other_traffic_grow_with_the_number_of_vehicles(
+    name: str, course: Course, names: Sequence[str]
+) -> None:
     about = load_problem(ROOT / "problems" / name).about
-    assert set(about.sets) == set(TRAFFIC) == set(WEAVING.sizes) - {*SEARCHED_MODES, *UNSEARCHED_MODES}
-    assert sizes_of(name) == WEAVING.sizes
+    assert set(about.sets) == set(names) == set(course.sizes) - {*SEARCHED_MODES, *UNSEARCHED_MODES}
+    assert sizes_of(name) == course.sizes
 
     def work(mode: str) -> float:
-        planned = WEAVING.demands(mode, WEAVING.sizes[mode])
-        return sum(len(of_case) * (trials + TRAFFIC.get(mode, USUAL).more) for trials, of_case in planned.items())
+        more = TRAFFIC.get(mode, USUAL).more
+        return sum(
+            len(of_case) * (course.cases[size].trials + more) * (LANES[size] if course is LONG else 1)
+            for size, of_case in course.demands(mode, course.sizes[mode]).items()
+        )
 
     check_limits(about, work)
+
+
+def test_limits_of_instances_inside_solvers_grow_with_their_pairs_of_nodes() -> None:
+    counts = {"val": 6, "twice": 8, "clustered": 8, "long_routes": 8}
+    about, sizes = load_problem(ROOT / "problems" / "cvrp_solver").about, sizes_of("cvrp_solver")
+    drawn = {mode for mode, chosen in about.sets.items() if not chosen.data}
+    assert drawn == set(counts) - {"val"} == set(sizes) - {*SEARCHED_MODES, *UNSEARCHED_MODES}
+    for mode in drawn:
+        ratio = 2 * counts[mode] * sum(size**2 for size in sizes[mode]) / (6 * sum(size**2 for size in sizes["val"]))
+        assert about.sets[mode].heuristic_s == math.ceil(ratio * about.heuristic_s)
+        assert about.sets[mode].timeout_s == math.ceil(ratio * about.timeout_s)
+
+
+def test_sets_of_integer_programmes_have_the_limits_of_val_or_more() -> None:
+    about, sizes = load_problem(ROOT / "problems" / "milp_branching").about, sizes_of("milp_branching")
+    assert set(about.sets) == set(sizes) - {*SEARCHED_MODES, *UNSEARCHED_MODES}
+    for chosen in about.sets.values():
+        assert chosen.kind == "ood"
+        assert about.heuristic_s
+        assert chosen.heuristic_s
+        assert chosen.timeout_s
+        assert chosen.heuristic_s / about.heuristic_s == chosen.timeout_s / about.timeout_s >= 1
 
 
 @pytest.mark.parametrize("name", STREAMS)

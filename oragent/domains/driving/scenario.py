@@ -63,6 +63,8 @@ class Traffic:
     more: int = 0
     # Probability of each route; if empty, that of the road.
     chances: tuple[float, ...] = ()
+    # Shares of the routes, whose probabilities together are those of the road; if empty, those of the road.
+    ways: tuple[float, ...] = ()
     # Shares of the types; if empty, the usual ones.
     shares: tuple[float, ...] = ()
     # Seconds with twice the trials, which as many without arrivals follow; 0 means that all seconds are alike.
@@ -77,10 +79,17 @@ TRAFFIC = {
     "crossing": Traffic(chances=(0.01, 0.01, 0.01, 0.02, 0.07, 0.02, 0.07)),
     "long_vehicles": Traffic(shares=(0.2, 0.5, 0.3)),
     "platoons": Traffic(platoon=20),
+    # Two thirds of all vehicles come by the ramp and go on, or come straight and leave.
+    "ramps": Traffic(ways=(0.3, 0.3, 0.35, 0.05)),
 }
+# Sets of the weaving road and of the long roads, whose routes differ.
+WEAVING_SETS = ("dense", "crossing", "long_vehicles", "platoons")
+LONG_SETS = ("dense", "ramps", "long_vehicles", "platoons")
 # Seed of the first demand of each set, and number of demands of a case.
 SET_SEEDS = {name: 1000 * number + 1 for number, name in enumerate(TRAFFIC, 2)}
 SET_DEMANDS = 4
+# Fewer on long roads, which take longer.
+LONG_SET_DEMANDS = 2
 
 
 def draw(
@@ -105,11 +114,12 @@ def draw(
     rng = np.random.RandomState(seed)
     names, shares = list(TYPES), traffic.shares or [kind.share for kind in TYPES.values()]
     departures: list[Departure] = []
+    chances = traffic.chances or [sum(chances) * share for share in traffic.ways] or chances
     for second in range(seconds):
         of_second = trials + traffic.more
         if traffic.platoon:
             of_second *= 2 * (second // traffic.platoon % 2 == 0)
-        for route, chance in enumerate(traffic.chances or chances):
+        for route, chance in enumerate(chances):
             for _ in range(rng.binomial(of_second, chance)):
                 kind = names[rng.choice(len(names), p=shares)]
                 departures.append(Departure(f"v{len(departures)}", second, route, kind))
@@ -321,13 +331,13 @@ class Course:
 
 WEAVING = Course(
     cases={trials: CourseCase(name, trials, rules.OURS) for trials, name in CASES.items()},
-    sizes=dict.fromkeys(("train", "val", "test", "fresh", "final", *TRAFFIC), tuple(CASES)),
+    sizes=dict.fromkeys(("train", "val", "test", "fresh", "final", *WEAVING_SETS), tuple(CASES)),
     seeds={
         "train": range(1, 3),
         "val": range(42, 58),
         "test": range(101, 131),
         "final": range(1001, 1021),
-        **{name: range(first, first + SET_DEMANDS) for name, first in SET_SEEDS.items()},
+        **{name: range(SET_SEEDS[name], SET_SEEDS[name] + SET_DEMANDS) for name in WEAVING_SETS},
     },
     protocol={"val": range(42, 43), "test": range(101, 109)},
     baseline=Path("problems/driving/sumo_throughput.json"),
@@ -338,8 +348,13 @@ LONG = Course(
         size: CourseCase(f"km_{length}", HEAVY, SumoRules.of_road(plan(size), f"{length} km"))
         for size, length in KILOMETRES.items()
     },
-    sizes={"train": (1,), "val": (1, 2, 3), "test": (1, 2, 3), "fresh": (1, 2, 3)},
-    seeds={"train": range(1, 2), "val": range(42, 44), "test": range(101, 105)},
+    sizes={"train": (1,), **dict.fromkeys(("val", "test", "fresh"), (1, 2, 3)), **dict.fromkeys(LONG_SETS, (1,))},
+    seeds={
+        "train": range(1, 2),
+        "val": range(42, 44),
+        "test": range(101, 105),
+        **{name: range(SET_SEEDS[name], SET_SEEDS[name] + LONG_SET_DEMANDS) for name in LONG_SETS},
+    },
     protocol={},
     baseline=Path("problems/driving_long/sumo_throughput.json"),
     call_limit_s=5.0,

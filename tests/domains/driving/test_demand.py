@@ -8,7 +8,7 @@ import pytest
 
 from oragent.domains.driving.network import WEAVING
 from oragent.domains.driving.rules import TYPES
-from oragent.domains.driving.scenario import TRAFFIC, draw
+from oragent.domains.driving.scenario import LONG, TRAFFIC, draw
 
 
 @pytest.mark.parametrize(
@@ -64,3 +64,17 @@ def test_arrivals_of_a_set_differ_as_its_name_says(
     assert np.mean([end in sides for end in ends]) == pytest.approx(crossing, abs=0.04)
     assert np.mean([one.kind != "passenger" for one in drawn]) == pytest.approx(long, abs=0.04)
     assert np.mean([one.second % 40 < 20 for one in drawn]) == pytest.approx(early, abs=0.04)
+
+
+@pytest.mark.parametrize(
+    ("name", "rate", "shares"),
+    [
+        ("val", 0.9, (0.6, 0.15, 0.2, 0.05)),
+        ("dense", 1.5, (0.6, 0.15, 0.2, 0.05)),
+        ("ramps", 0.9, (0.3, 0.3, 0.35, 0.05)),
+    ],
+)
+def test_routes_of_long_roads_have_the_shares_of_their_set(name: str, rate: float, shares: tuple[float, ...]) -> None:
+    drawn = [one.route for scenario in LONG.demands(name, (1,))[1] for one in scenario.departures]
+    assert len(drawn) / (2 * 570) == pytest.approx(rate, rel=0.1)
+    assert np.bincount(drawn) / len(drawn) == pytest.approx(shares, abs=0.04)

@@ -157,7 +157,9 @@ def test_the_kept_throughputs_are_those_of_this_sumo_or_are_simulated(road: Road
     assert kept.throughput(scenario) == none.throughput(scenario) > 0
 
 
-@pytest.mark.parametrize(("course", "count"), [(WEAVING, 2 * (2 + 16 + 30 + 20 + 4 * 4)), (LONG, 1 + 3 * (2 + 4))])
+@pytest.mark.parametrize(
+    ("course", "count"), [(WEAVING, 2 * (2 + 16 + 30 + 20 + 4 * 4)), (LONG, 1 + 3 * (2 + 4) + 4 * 2)]
+)
 def test_every_scenario_of_a_problem_has_a_kept_throughput(course: Course, count: int) -> None:
     need("sumo", "libsumo")
     figures = json.loads((ROOT / course.baseline).read_text())["figures"]
