@@ -9,11 +9,15 @@ import pytest
 import yaml
 
 from oragent.domains.instance_files import read_routes, read_tours
+from oragent.evaluation.discovered import find_discovered, list_discovered
+from oragent.evaluation.problem import find_problem
+from oragent.programs.parameters import read_value
 
 ROOT = Path(__file__).parents[1]
 TOOLS = ROOT / "docs" / "tools"
 sys.path.insert(0, str(TOOLS))
 try:
+    import open_track
     import published_tests
 finally:
     sys.path.remove(str(TOOLS))
@@ -101,3 +105,13 @@ def test_a_row_has_the_mean_gap_of_each_program_and_marks_what_is_worse_than_som
     (plain,) = published_tests.make_rows({**values, "greedy": {3: [3.0, 2.0]}}, None, "best")
     assert plain.figures["best"] == 2.5
     assert "↓" not in published_tests.show("tsp_aco", Path("x"), plain, "best")
+
+
+@pytest.mark.parametrize(("name", "constant"), open_track.WORK.items())
+def test_a_shipped_program_can_do_more_work(name: str, constant: str) -> None:
+    problem = find_problem(name, ROOT)
+    (title,) = list_discovered(problem)
+    source = find_discovered(problem, title).read_text()
+    more = open_track.with_work(source, constant, 4)
+    assert read_value(more, constant) == 4 * read_value(source.replace(*open_track.APART), constant)
+    compile(more, title, "exec")

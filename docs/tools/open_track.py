@@ -55,16 +55,16 @@ def show(score: Scorer, source: str) -> tuple[str, str]:
 
 
 def list_cells(problem: Problem, run: EvaluationRunner, factor: float) -> Iterator[tuple[str, ...]]:
-    """Yield the cells of a row for the published rule and for each shipped program."""
+    """Yield the cells of a row for the published rule and for each shipped program, whose guided score is recorded."""
     guided = Scorer(problem, run)
     unlimited = replace(guided, settings=OPEN)
     if rule := read_rule(problem):
         yield f"`{problem.name}`", "published rule", show(guided, rule)[0], show(unlimited, rule)[0], "", "", ""
-    for title in list_discovered(problem):
+    for title, evidence in list_discovered(problem).items():
         source = find_discovered(problem, title).read_text(encoding="utf-8")
-        cells = [f"`{problem.name}`", f"shipped{'' if problem.name in RULES_ONLY else ' ⚙'}"]
-        cells += [show(guided, source)[0], show(unlimited, source)[0]]
-        if constant := WORK.get(problem.name):
+        mark = "" if problem.name in RULES_ONLY else " ⚙"
+        cells = [f"`{problem.name}`", f"shipped{mark}", f"{evidence.val.best:.6g}", show(unlimited, source)[0]]
+        if factor > 1 and (constant := WORK.get(problem.name)):
             cells += [f"{factor:g} times", *show(unlimited, with_work(source, constant, factor))]
         else:
             cells += ["", "", ""]

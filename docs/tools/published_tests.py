@@ -44,7 +44,7 @@ SET = "files"
 # CPU seconds.
 LIMIT_S = 7200
 # LKH takes minutes beyond this.
-LKH_CITIES = 500
+LKH_CITIES = 200
 # Sizes are put together up to these where there are more than a few.
 MAX_SIZES, BOUNDS = 6, (200, 500, 1000)
 READERS = {
