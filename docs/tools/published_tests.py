@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 from out_of_distribution import RULES_ONLY, read_rule
 from ship_discovered import ROOT, Scorer
 
+from oragent._base.errors import ProblemError
 from oragent._base.racing import read_instance_values
 from oragent.domains import bpp, cvrp, tsp
 from oragent.domains.instance_files import read_coordinates, read_packings, read_routes, read_tours, scale_to_square
@@ -155,7 +156,11 @@ def score_all(problem: Problem, score: Scorer, instances: Instances) -> Iterator
     for name, source in {"seed": problem.seed, "rule": read_rule(problem), **shipped}.items():
         if source is None:
             continue
-        scored = score(source, SET)
+        try:
+            scored = score(source, SET)
+        except ProblemError as failure:
+            print(failure, file=sys.stderr)
+            continue
         values = {int(size): found for size, found in (read_instance_values(scored) or {}).items()}
         print(f"{problem.name} {name}: {scored['heuristic_seconds']:.1f} s", file=sys.stderr)
         yield name, values
@@ -241,7 +246,7 @@ def main() -> int:
             values = dict(score_all(problem, Scorer(problem, run), instances))
         if tours is not None:
             values["LKH"] = tours
-        for row in make_rows(values, references, title):
+        for row in make_rows(values, references, title) if title in values else ():
             print(show(name, files, row, title), flush=True)
     return 0
 
