@@ -28,7 +28,13 @@ PRICED = 1e-7
 # Seed of the weights with which duals are compared.
 SEED = 0
 
+# Code of HiGHS for the primal simplex method.
+PRIMAL = 4
+
 _STATUS = highspy.HighsModelStatus
+# Whether a sum has a lower limit, so that its largest value counts, and an upper one, so that its least value does.
+Sides = tuple[bool, bool]
+BOTH: Sides = (True, True)
 
 
 @dataclass(frozen=True)
@@ -135,6 +141,13 @@ class OptimalFace:
         engine.changeColsBounds(count, every, low, high)
         return (differs[:count], differs[count:]) if is_settled else None
 
+    @cached_property
+    def _free_duals(self) -> "_FreeDuals | None":
+        """The duals that are not unique; None if these are unknown."""
+        if self.differing is None or self.duals is None:
+            return None
+        return _FreeDuals(self._dual_arrays, self._sign * self.duals, *self.differing)
+
     def row_slopes(self, row: int) -> Slopes | None:
         """Return the slopes of the optimum by the right-hand side of a row; None if unknown."""
         if row not in self._row_slopes:
@@ -157,7 +170,8 @@ class OptimalFace:
             assert duals is not None
             slope = sign * constant + sum(cost * float(duals[row]) for row, cost in costs.items())
             return Slopes(slope, slope, duals, duals)
-        ends = _optimise(self._dual_engine, costs)
+        free = self._free_duals
+        ends = _optimise(self._dual_engine, costs) if free is None else free.optimise(costs)
         if ends is None:
             return None
         sides = [None if part is None else sign * part for part in (ends.duals_less, ends.duals_more)]
@@ -185,17 +199,16 @@ class OptimalFace:
         limit = float(arrays.low[column] if is_low else arrays.high[column])
         low, high = points.arrays.low[column], points.arrays.high[column]
         free = (-np.inf, float(arrays.high[column])) if is_low else (float(arrays.low[column]), np.inf)
-        ends = points.value_ends(column, free)
-        return _interval(ends, limit, is_low or low == high, not is_low or low == high)
+        sides = is_low or low == high, not is_low or low == high
+        return _interval(points.value_ends(column, free, sides), limit, *sides)
 
     def cost_interval(self, column: int) -> tuple[float, float] | None:
         """Return the objective coefficients of a variable for which the point stays optimal; None if unknown."""
         arrays = self._dual_arrays
+        sides = bool(np.isfinite(arrays.row_low[column])), bool(np.isfinite(arrays.row_high[column]))
         # The solver has no model without columns, which are the rows here.
-        ends = _sum_ends(arrays, self._dual_engine, column) if len(self.arrays.row_low) else (0.0, 0.0)
-        ends = _interval(
-            ends, float(self._cost[column]), np.isfinite(arrays.row_low[column]), np.isfinite(arrays.row_high[column])
-        )
+        ends = _sum_ends(arrays, self._dual_engine, column, sides) if len(self.arrays.row_low) else (0.0, 0.0)
+        ends = _interval(ends, float(self._cost[column]), *sides)
         if ends is None or self._sign > 0:
             return ends
         return -ends[1], -ends[0]
@@ -246,7 +259,9 @@ class _OptimalPoints:
         )
         self._free, self._engine = free, _feasible_engine(free)
 
-    def value_ends(self, column: int, bounds: tuple[float, float] | None = None) -> tuple[float, float] | None:
+    def value_ends(
+        self, column: int, bounds: tuple[float, float] | None = None, sides: Sides = BOTH
+    ) -> tuple[float, float] | None:
         """Return the least and the largest value of a variable, between other bounds if these are given."""
         place, engine, value = int(self._places[column]), self._engine, float(self.arrays.low[column])
         if engine is None:
@@ -254,7 +269,7 @@ class _OptimalPoints:
         if place >= 0:
             own = self._free.low[place], self._free.high[place]
             engine.changeColBounds(place, *(bounds or own))
-            ends = _optimise(engine, {place: 1.0})
+            ends = _optimise(engine, {place: 1.0}, sides)
             engine.changeColBounds(place, *own)
             return None if ends is None else (ends.less, ends.more)
         if bounds is None:
@@ -264,28 +279,78 @@ class _OptimalPoints:
         rows, values = matrix.row_indices[entries], matrix.values[entries]
         # The column is the difference to the value that the variable has in all optimal points.
         engine.addCol(0.0, bounds[0] - value, bounds[1] - value, len(rows), rows, values)
-        ends = _optimise(engine, {place: 1.0})
+        ends = _optimise(engine, {place: 1.0}, sides)
         engine.deleteCols(1, np.array([place]))
         return None if ends is None else (value + ends.less, value + ends.more)
 
     def row_interval(self, row: int, limit: float) -> tuple[float, float] | None:
         """Return the values to which the limits of a row can move together, from ``limit``, with a feasible point."""
-        ends = _sum_ends(self._free, self._engine, row)
+        fixed, arrays = float(self._fixed[row]), self.arrays
+        sides = bool(np.isfinite(arrays.row_low[row])), bool(np.isfinite(arrays.row_high[row]))
+        ends = _sum_ends(self._free, self._engine, row, sides)
         if ends is None:
             return None
-        fixed, arrays = float(self._fixed[row]), self.arrays
-        is_least, is_most = np.isfinite(arrays.row_low[row]), np.isfinite(arrays.row_high[row])
-        return _interval((fixed + ends[0], fixed + ends[1]), limit, is_least, is_most)
+        return _interval((fixed + ends[0], fixed + ends[1]), limit, *sides)
 
 
-def _sum_ends(arrays: Arrays, engine: Any, row: int) -> tuple[float, float] | None:
+class _FreeDuals:
+    """The optimal duals as a linear programme of those that are not unique; all others are as given.
+
+    A reduced cost that is unique stays as it is, which is an equation of the duals in it.
+    """
+
+    def __init__(
+        self, dual_arrays: Arrays, duals: Vector, differs: NDArray[np.bool_], reduced_differs: NDArray[np.bool_]
+    ) -> None:
+        kept = np.flatnonzero(differs)
+        self._kept, self._duals, self._engine = kept, duals, None
+        # ``(m,)`` columns of the solver's model, or -1.
+        self._places = np.cumsum(differs) * differs - 1
+        by_dual = dual_arrays.matrix.transpose().select_rows(kept)
+        touched = np.unique(by_dual.columns).astype(np.int64)
+        matrix, own = by_dual.transpose().select_rows(touched), duals[kept]
+        sums = matrix @ own
+        fixed = (dual_arrays.matrix @ duals)[touched] - sums
+        low, high = dual_arrays.row_low[touched] - fixed, dual_arrays.row_high[touched] - fixed
+        is_free = reduced_differs[touched]
+        if len(kept):
+            # The present duals are feasible but for the tolerance of the solver.
+            free = Arrays.linear_programme(
+                cost=np.zeros(len(kept)),
+                low=np.minimum(dual_arrays.low[kept], own),
+                high=np.maximum(dual_arrays.high[kept], own),
+                matrix=matrix,
+                row_low=np.where(is_free, np.minimum(low, sums), sums),
+                row_high=np.where(is_free, np.maximum(high, sums), sums),
+            )
+            self._engine = _feasible_engine(free)
+
+    def optimise(self, costs: Mapping[int, float]) -> Slopes | None:
+        """Return the least and the largest sum of some costs, as ``_optimise``, with all duals."""
+        constant = sum(cost * float(self._duals[row]) for row, cost in costs.items() if self._places[row] < 0)
+        free = {int(self._places[row]): cost for row, cost in costs.items() if self._places[row] >= 0}
+        if not free:
+            return Slopes(constant, constant, self._duals, self._duals)
+        ends = _optimise(self._engine, free)
+        if ends is None:
+            return None
+        every = [None if part is None else self._with_free(part) for part in (ends.duals_less, ends.duals_more)]
+        return Slopes(constant + ends.less, constant + ends.more, *every)
+
+    def _with_free(self, part: Vector) -> Vector:
+        duals = self._duals.copy()
+        duals[self._kept] = part
+        return duals
+
+
+def _sum_ends(arrays: Arrays, engine: Any, row: int, sides: Sides) -> tuple[float, float] | None:
     """Return the least and the largest left side of a row without its limits."""
     if engine is None:
         return None
     entries = slice(arrays.matrix.starts[row], arrays.matrix.starts[row + 1])
     costs = dict(zip(arrays.matrix.columns[entries].tolist(), arrays.matrix.values[entries].tolist(), strict=True))
     engine.changeRowBounds(row, -np.inf, np.inf)
-    ends = _optimise(engine, costs)
+    ends = _optimise(engine, costs, sides)
     engine.changeRowBounds(row, arrays.row_low[row], arrays.row_high[row])
     return None if ends is None else (ends.less, ends.more)
 
@@ -304,17 +369,26 @@ def _feasible_engine(arrays: Arrays) -> Any:
     engine = quiet_engine()
     load_arrays(engine, arrays)
     run_engine(engine)
+    # Costs change from here on, and a basis stays feasible then, from which the primal simplex method goes on.
+    engine.setOptionValue("simplex_strategy", PRIMAL)
     return engine if engine.getModelStatus() == _STATUS.kOptimal else None
 
 
-def _optimise(engine: Any, costs: Mapping[int, float]) -> Slopes | None:
-    """Return the least and the largest sum of some costs over the points of an engine, and such points, or None."""
+def _optimise(engine: Any, costs: Mapping[int, float], sides: Sides = BOTH) -> Slopes | None:
+    """Return the least and the largest sum of some costs over the points of an engine, and such points, or None.
+
+    Without ``sides[1]``, the least sum is not needed and is not computed; without ``sides[0]``, the largest is not.
+    """
     if engine is None:
         return None
     columns, values = np.array(list(costs), dtype=np.int32), np.array(list(costs.values()), dtype=float)
     ends: list[float] = []
     points: list[Vector | None] = []
-    for sign in (1.0, -1.0):
+    for sign, is_needed in ((1.0, sides[1]), (-1.0, sides[0])):
+        if not is_needed:
+            ends.append(0.0)
+            points.append(None)
+            continue
         engine.changeColsCost(len(columns), columns, sign * values)
         run_engine(engine)
         if engine.getModelStatus() == _STATUS.kUnknown:
