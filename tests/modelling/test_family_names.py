@@ -1,6 +1,8 @@
 """Families and sets that are read from names: each form beside forms that are none."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from oragent._base.errors import ModellingError
 from oragent.modelling.data import names
@@ -51,6 +53,11 @@ def sets(model: IndexedModel) -> dict[str, tuple[tuple[str, ...], bool, bool]]:
 )
 def test_labels_in_brackets(name: str, parts: tuple | None) -> None:
     assert split_brackets(name) == parts
+
+
+@given(st.text("aß1_. ", max_size=4), st.text("b2²_,. '", max_size=7))
+def test_the_kind_of_brackets_changes_no_label(stem: str, inside: str) -> None:
+    assert split_brackets(f"{stem}[{inside}]") == split_brackets(f"{stem}({inside})")
 
 
 # Names of variables, and the labels of the members of each family.
@@ -211,3 +218,16 @@ def test_names_of_a_program_stay_the_flat_names() -> None:
     grouped = group_by_names(model)
     assert (members(grouped), members(grouped, "rows")) == ({"ship": [("a",), ("b",)]}, {"cap": [("a",), ("b",)]})
     assert (grouped.flat_variable_names, grouped.flat_row_names) == names
+
+
+@given(st.lists(st.tuples(st.sampled_from("ab"), st.integers(1, 2), st.integers(0, 9)), unique=True, min_size=1))
+def test_members_are_grouped_whatever_stands_between_them(members: list[tuple[str, int, int]]) -> None:
+    flat = [f"{stem}[{','.join([str(label)] * count)}]" for stem, count, label in members]
+    groups = names._group_names(flat, None, ())
+    assert len(groups) == len({(stem, count) for stem, count, _ in members})
+    assert sorted(position for group in groups for position in group.positions) == list(range(len(flat)))
+    for group in groups:
+        assert group.positions == sorted(group.positions)
+        for labels, position in zip(group.labels, group.positions, strict=True):
+            stem, count, label = members[position]
+            assert (group.name.startswith(stem), labels) == (True, (str(label),) * count)

@@ -152,6 +152,12 @@ def group_by_names(model: IndexedModel, corrections: FamilyCorrections | None = 
 
 def split_brackets(name: str) -> tuple[str, tuple[str, ...]] | None:
     """Return the stem and the labels of a name with brackets at its end, or None for another name."""
+    stem, _, inside = name.partition("[")
+    if inside[-1:] == "]" and stem.isalnum():
+        # Most names need no more than this, such as ``ship[Lyon,2]``.
+        plain_labels = inside[:-1].split(",")
+        if all(map(str.isalnum, plain_labels)):
+            return stem, tuple(map(sys.intern, plain_labels))
     match = BRACKETS.match(name)
     if match is None:
         return None
@@ -275,6 +281,8 @@ def _group_names(
     if is_pyomo:
         names = [row["name"] if (row := PYOMO_ROW.fullmatch(name)) else name for name in names]
     without: list[int] = []
+    # Group of the name before, as members of a family mostly follow each other.
+    group: MemberGroup | None = None
     bracketed: dict[int, tuple[str, tuple[str, ...]]] = {}
     for position in rest:
         parts = split_brackets(names[position])
@@ -282,8 +290,11 @@ def _group_names(
             without.append(position)
         elif is_pyomo:
             bracketed[position] = parts
+        elif group is not None and group.name == parts[0] and group.width == len(parts[1]):
+            group.labels.append(parts[1])
+            group.positions.append(position)
         else:
-            _add(groups, *parts, position)
+            group = _add(groups, *parts, position)
     for position, parts in (bracketed | _split_joined(bracketed)).items():
         _add(groups, *parts, position)
     _split_rest(names, without, separator, groups)
@@ -336,13 +347,15 @@ def _add(
     labels: tuple[str, ...],
     position: int,
     sets: tuple[str, ...] = (),
-) -> None:
+) -> MemberGroup:
+    """Put a member into its group, and return the group."""
     key = stem, len(labels), sets
     group = groups.get(key)
     if group is None:
         group = groups[key] = MemberGroup(stem, sets=sets)
     group.labels.append(labels)
     group.positions.append(position)
+    return group
 
 
 def _split_rest(
