@@ -71,11 +71,13 @@ def weibull_stream(mode: str, size: int, fresh_seed: int | None = None) -> list[
         if mode == "all_sizes":
             items = rng.randint(1, WEIBULL_CAPACITY + 1, shape, np.int64)
             return (BppInstance(row, WEIBULL_CAPACITY) for row in items)
+        if mode == "adversarial":
+            return (BppInstance(_breed_sizes(row), WEIBULL_CAPACITY) for row in rng.rand(*shape))
         capacity = LARGE_CAPACITIES["weibull"] if mode == "large_bins" else WEIBULL_CAPACITY
         scale = SMALL_SCALE if mode == "small_items" else WEIBULL_SCALE
         return (BppInstance(_draw_sizes(row, scale), capacity) for row in rng.weibull(WEIBULL_SHAPE, shape))
 
-    names = "large_bins", "uniform_items", "small_items", "all_sizes"
+    names = "large_bins", "uniform_items", "small_items", "all_sizes", "adversarial"
     others = streams.LARGER | dict.fromkeys(names, streams.OTHERS)
     return streams.draw_part(WEIBULL_STREAM, mode, size, fresh_seed, "bpp weibull", draw, others=others)
 
@@ -162,6 +164,12 @@ def lower_bound(instance: BppInstance) -> int:
 
 def _draw_sizes(weibull: NDArray[np.float64], scale: float = WEIBULL_SCALE) -> NDArray[np.int64]:
     return np.rint(np.minimum(scale * weibull, WEIBULL_CAPACITY)).astype(np.int64)
+
+
+def _breed_sizes(draws: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return sizes around 42, which the example ``hard_items`` bred against FunSearch's rule, from uniform draws."""
+    sizes = 46 * (-np.log1p(-draws)) ** 0.25 + 0.493 - (0.503 * np.round(4 * draws)) ** 4
+    return np.rint(np.clip(sizes, 1, WEIBULL_CAPACITY)).astype(np.int64)
 
 
 def _draw_triplets(rng: np.random.RandomState, size: int) -> BppInstance:

@@ -72,6 +72,8 @@ CONSTRUCTIVE_STREAM: streams.Stream = (
 GLS_STREAM: streams.Stream = (("train", 200, 10), *CONSTRUCTIVE_STREAM[1:])
 # Sets with other places of cities.
 LAYOUTS = dict.fromkeys(("clustered", "exploded", "grid"), streams.OTHERS)
+# A set of tours alone.
+BRED = {"adversarial": streams.OTHERS}
 CLUSTER_CITIES, CLUSTER_WIDTH = 20, 0.05
 EXPLOSION_RADIUS, EXPLOSION_REACH = 0.3, 0.1
 # Seeds of streams in which each mode has its own generator.
@@ -90,6 +92,8 @@ def lay_out(layout: str, points: NDArray[np.float64], rng: np.random.RandomState
     - ``exploded``: points within 0.3 of a centre move away from it, to an exponentially distributed distance beyond
       (Bossek et al. 2019, DOI 10.1145/3299904.3340307). All are then scaled to the square.
     - ``grid``: different places of a square lattice, of which at most half are taken, so that many distances are equal.
+    - ``adversarial``: points in bands, dense towards two sides, with the scale of the first point. The program was bred
+      against ReEvo's rule in the example ``hard_tours``. All are then scaled to the square.
     """
     if layout == "clustered":
         centres = points[np.arange(len(points)) % max(2, len(points) // CLUSTER_CITIES)]
@@ -105,6 +109,11 @@ def lay_out(layout: str, points: NDArray[np.float64], rng: np.random.RandomState
         side = 2 * int(np.ceil(np.sqrt(len(points) / 2)))
         places = rng.permutation(side * side)[: len(points)]
         points = (np.stack(np.divmod(places, side), axis=1) + 0.5) / side
+    elif layout == "adversarial":
+        bands = np.round(6 / (1 + points)) / 7
+        points = (points / points[0]) ** 0.772 / (bands + 0.001) + 0.166 * np.arange(len(points))[:, None] / len(points)
+        points -= points.min(axis=0)
+        points = np.round(points / points.max(), 4)
     return points
 
 
@@ -132,7 +141,7 @@ def stream(parts: streams.Stream, mode: str, size: int, fresh_seed: int | None =
         "tsp",
         lambda rng, *shape: (TspInstance(lay_out(mode, points, rng)) for points in rng.rand(*shape, 2)),
         OWN_SEEDS.get(parts),
-        streams.LARGER | LAYOUTS,
+        streams.LARGER | LAYOUTS | BRED,
     )
 
 

@@ -27,6 +27,7 @@ SIZES = {
     "five_times": (25000,),
     "large_bins": (5000,),
     "uniform_items": (5000,),
+    "adversarial": (5000,),
 }
 # Share of bins that are full.
 FULL_EDGES = (0.1, 0.2, 0.3, 0.45, 0.6, 0.75, 0.9)

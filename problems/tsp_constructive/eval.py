@@ -28,6 +28,7 @@ SIZES = {
     "clustered": (100,),
     "exploded": (100,),
     "grid": (100,),
+    "adversarial": (100,),
 }
 # Share of steps to the nearest unvisited city.
 NEAR_EDGES = (0.5, 0.7, 0.78, 0.84, 0.9, 0.95, 0.99)

@@ -302,6 +302,31 @@ def test_other_bins_have_the_items_of_a_search_or_the_bins_of_other_items() -> N
     assert {instance.capacity for instance in bpp.uniform_stream("large_bins", 500)} == {500}
 
 
+def test_bred_items_are_those_of_their_maker_and_most_are_around_42() -> None:
+    (instance,) = bpp.weibull_stream("adversarial", 500)[:1]
+    for draw, size in zip(
+        streams.legacy(0, "bpp weibull adversarial", 500).rand(500).tolist(), instance.items.tolist(), strict=True
+    ):
+        made = 46 * (-math.log(1 - draw)) ** 0.25 + 0.493 - (0.503 * round(4 * draw)) ** 4
+        assert size == round(min(max(made, 1), 100))
+    assert np.mean(abs(instance.items - 42) <= 6) > 0.5
+    assert instance.capacity == 100
+
+
+def test_bred_cities_are_those_of_their_maker_in_the_unit_square() -> None:
+    for size in (50, 100):
+        draws = streams.legacy(0, "tsp adversarial", size).rand(streams.OTHERS, size, 2)
+        for points, instance in zip(draws, tsp.stream(tsp.CONSTRUCTIVE_STREAM, "adversarial", size), strict=True):
+            bands = np.round(6 * (1 / (1 + points))) / 7
+            order = np.arange(size)[:, None] / size
+            made = (points / points[0]) ** 0.772 / (np.abs(bands) + 0.001) + 0.166 * order
+            # Shifted and scaled to the square, without changing the shape.
+            scale = np.ptp(made, axis=0).max()
+            assert instance.coordinates * scale + made.min(axis=0) == pytest.approx(made, abs=1e-4 * scale)
+            assert (instance.coordinates.min(), instance.coordinates.max()) == (0, 1)
+            assert len(np.unique(instance.coordinates, axis=0)) == size
+
+
 def test_a_turned_network_has_the_impedance_of_the_opposite_ports_and_a_crowded_one_many_keepouts() -> None:
     turned, crowded = placements("turned", 100), placements("crowded", 100)
     opposite = pdn.PORTS - 1 - np.arange(pdn.PORTS)
