@@ -69,7 +69,7 @@ def read_coordinates(path: Path) -> NDArray[np.float64]:
     Raises:
         ProblemError: The file has other than Euclidean distances, or not two coordinates for each node.
     """
-    text = path.read_text(encoding="utf-8")
+    text = path.read_text(encoding="utf-8", errors="replace")
     kind = re.search(r"^EDGE_WEIGHT_TYPE\s*:\s*EUC_2D\s*$", text, re.MULTILINE)
     rows = _read_section(text, "NODE_COORD_SECTION")
     if kind is None or rows.shape[1] != 3 or not np.array_equal(rows[:, 0], np.arange(1, len(rows) + 1)):
@@ -120,7 +120,7 @@ def _read_cities(path: Path) -> list[tsp.TspInstance]:
 
 
 def _read_vrp(path: Path) -> list[cvrp.CvrpInstance]:
-    text = path.read_text(encoding="utf-8")
+    text = path.read_text(encoding="utf-8", errors="replace")
     capacity = re.search(r"^CAPACITY\s*:\s*(\d+)\s*$", text, re.MULTILINE)
     demands, depots = _read_section(text, "DEMAND_SECTION"), _read_section(text, "DEPOT_SECTION")
     if capacity is None or demands.shape[1] != 2 or depots.ravel().tolist() != [1, -1]:
@@ -138,7 +138,7 @@ def _read_customers(path: Path) -> list[cvrp.CvrpInstance]:
 
 def _read_orlib(path: Path) -> list[bpp.BppInstance]:
     """Read a file of the OR-Library: number of instances; of each, its name, capacity, number of items, bins, items."""
-    words = path.read_text(encoding="utf-8").split()
+    words = path.read_text(encoding="utf-8", errors="replace").split()
     instances, at = [], 1
     for _ in range(int(words[0])):
         capacity, count = float(words[at + 1]), int(words[at + 2])

@@ -114,3 +114,9 @@ def test_evaluators_read_the_files_of_a_named_set(name: str, tmp_path: Path, mon
     mode = "train" if size == 50 and name != "tsp_gls" else "val"
     drawn = list_instances(Arguments(ROOT, "", mode, (size,), ROOT))
     assert {len(each) - name.startswith("cvrp") for each in drawn[size]} == {size}
+
+
+def test_names_and_comments_may_be_in_latin_1(tmp_path: Path) -> None:
+    for name, text in (("a.tsp", TSP), ("a.vrp", VRP)):
+        (tmp_path / name).write_bytes(f"COMMENT : Süd\r\n{text}".encode("latin-1"))
+    assert [len(instances) for instances in (read_tours(tmp_path), read_routes(tmp_path))] == [1, 1]
