@@ -6,7 +6,7 @@ from oragent._base.errors import ModellingError
 from oragent.modelling.data.arrays import Vector
 from oragent.modelling.data.display import quoted
 from oragent.modelling.data.indexed import IndexedModel
-from oragent.modelling.data.tolerances import scale_of
+from oragent.modelling.data.tolerances import scale_of, without_noise
 from oragent.modelling.operations import requests as ops
 from oragent.modelling.operations.reading import value_member
 from oragent.modelling.operations.rendering import number_text
@@ -80,7 +80,7 @@ def _entry(
         raise ModellingError(
             f"no range of {quoted(name)}: the solver did not settle it; use 'price', which solves again"
         )
-    low, high = map(finite_or_none, interval)
+    low, high = (finite_or_none(without_noise(end)) for end in interval)
     return RangeEntry(name=name, of=of, value=value, low=low, high=high, price=price, uniqueness=uniqueness)
 
 
